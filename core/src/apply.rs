@@ -1,0 +1,373 @@
+//! Applying a plan: check every edit, then make the next generation of the conversation.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{
+    Conversation, Edit, Mark, MarkKind, Message, MessageId, Outline, Part, Plan, Protection, Role,
+    TokenCounter, Violation,
+};
+
+/// What a plan made of a conversation.
+#[derive(Debug, Clone)]
+pub struct Applied {
+    /// The next generation. Untouched messages are shared with the one before.
+    pub conversation: Conversation,
+    /// Its outline.
+    pub outline: Outline,
+    /// The messages that went or were changed, as they were.
+    pub removed: Vec<Arc<Message>>,
+    /// The messages that came instead, and the changed ones as they are.
+    pub added: Vec<Arc<Message>>,
+}
+
+/// Why a plan was refused as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// An edit is about a message that is not there.
+    #[error("an edit is about messages {}..{}, but there are only {len}", .span.start, .span.end)]
+    OutOfRange {
+        /// What the edit is about.
+        span: Range<usize>,
+        /// How many messages there are.
+        len: usize,
+    },
+    /// An edit is about a part that is not there.
+    #[error("an edit is about part {part} of message {message}, which has no such part")]
+    NoSuchPart {
+        /// The message.
+        message: usize,
+        /// The part.
+        part: usize,
+    },
+    /// Two edits are about the same message or part.
+    #[error("two edits are about message {message}")]
+    Overlap {
+        /// The message.
+        message: usize,
+    },
+    /// An edit would touch what no layer may touch.
+    #[error("message {message} is protected")]
+    Protected {
+        /// The message.
+        message: usize,
+    },
+    /// The new list of messages would not be valid.
+    #[error("afterwards, {violation} (message {})", .violation.message())]
+    Invalid {
+        /// What would be wrong.
+        violation: Violation,
+    },
+    /// A signed reasoning part would be altered, or parted from what it signs.
+    #[error("the signed reasoning in message {message} would be parted from what it signs")]
+    SignedReasoning {
+        /// The message.
+        message: usize,
+    },
+    /// The kind of part does not allow that edit.
+    #[error("part {part} of message {message} cannot be edited like that: {reason}")]
+    Unsuitable {
+        /// The message.
+        message: usize,
+        /// The part.
+        part: usize,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A new message would speak for a role that only the conversation itself may use.
+    #[error("a new message cannot have the role {role}")]
+    Role {
+        /// The role.
+        role: Role,
+    },
+    /// The dialogue would begin with the model although it does not now.
+    #[error("afterwards, the dialogue would begin with an assistant message")]
+    BeginsWithAssistant,
+    /// The conversation would not become smaller.
+    #[error("the conversation would not become smaller ({before} tokens before, {after} after)")]
+    NotSmaller {
+        /// Its size now, in tokens.
+        before: u64,
+        /// Its size afterwards, in tokens.
+        after: u64,
+    },
+}
+
+impl Conversation {
+    /// The next generation of this conversation, as `plan` wants it.
+    ///
+    /// `outline` and `protection` must be this conversation's.
+    ///
+    /// # Errors
+    /// The first reason to refuse the plan. A plan is made whole or not at all.
+    pub fn apply(
+        &self,
+        plan: &Plan,
+        outline: &Outline,
+        protection: &Protection,
+        counter: &dyn TokenCounter,
+    ) -> Result<Applied, Refusal> {
+        let edits = Edits::sort(plan, self.len())?;
+        let mut maker = Maker {
+            from: self.messages(),
+            outline,
+            protection,
+            next_id: self.next_id(),
+            messages: Vec::with_capacity(self.len()),
+            removed: Vec::new(),
+            added: Vec::new(),
+        };
+        let mut untouched = 0;
+        for (start, edit) in edits.by_start {
+            maker.keep(untouched..start);
+            untouched = match edit {
+                Piece::Span { end, with } => {
+                    maker.replace(start..end, with)?;
+                    end
+                }
+                Piece::Parts(changes) => {
+                    maker.change(start, &changes)?;
+                    start + 1
+                }
+            };
+        }
+        maker.keep(untouched..self.len());
+        maker.finish(counter)
+    }
+}
+
+/// What happens at one place, whole messages or the parts of one.
+enum Piece<'p> {
+    Span {
+        end: usize,
+        with: Option<(Role, &'p str)>,
+    },
+    /// New text for a part, or nothing where the part goes.
+    Parts(BTreeMap<usize, Option<&'p str>>),
+}
+
+/// Edits by the message they begin at, known to be in range and apart.
+struct Edits<'p> {
+    by_start: BTreeMap<usize, Piece<'p>>,
+}
+
+impl<'p> Edits<'p> {
+    fn sort(plan: &'p Plan, len: usize) -> Result<Self, Refusal> {
+        let mut edits = Self { by_start: BTreeMap::new() };
+        for edit in &plan.edits {
+            match edit {
+                Edit::Drop { span } => edits.add_span(span, None, len)?,
+                Edit::Replace { span, role, text } => {
+                    edits.add_span(span, Some((*role, text.as_str())), len)?;
+                }
+                Edit::Rewrite { message, part, text } => {
+                    edits.add_part(*message, *part, Some(text), len)?;
+                }
+                Edit::Remove { message, part } => edits.add_part(*message, *part, None, len)?,
+            }
+        }
+        edits.check_apart()?;
+        Ok(edits)
+    }
+
+    fn add_span(
+        &mut self,
+        span: &Range<usize>,
+        with: Option<(Role, &'p str)>,
+        len: usize,
+    ) -> Result<(), Refusal> {
+        if span.is_empty() || span.end > len {
+            return Err(Refusal::OutOfRange { span: span.clone(), len });
+        }
+        match self.by_start.insert(span.start, Piece::Span { end: span.end, with }) {
+            Some(_) => Err(Refusal::Overlap { message: span.start }),
+            None => Ok(()),
+        }
+    }
+
+    fn add_part(
+        &mut self,
+        message: usize,
+        part: usize,
+        text: Option<&'p str>,
+        len: usize,
+    ) -> Result<(), Refusal> {
+        if message >= len {
+            return Err(Refusal::OutOfRange { span: message..message + 1, len });
+        }
+        let piece = self.by_start.entry(message).or_insert_with(|| Piece::Parts(BTreeMap::new()));
+        match piece {
+            Piece::Parts(changes) if !changes.contains_key(&part) => {
+                changes.insert(part, text);
+                Ok(())
+            }
+            _ => Err(Refusal::Overlap { message }),
+        }
+    }
+
+    fn check_apart(&self) -> Result<(), Refusal> {
+        let mut covered = 0;
+        for (&start, piece) in &self.by_start {
+            if start < covered {
+                return Err(Refusal::Overlap { message: start });
+            }
+            covered = match piece {
+                Piece::Span { end, .. } => *end,
+                Piece::Parts(_) => start + 1,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Makes the next generation, piece by piece.
+struct Maker<'c> {
+    from: &'c [Arc<Message>],
+    outline: &'c Outline,
+    protection: &'c Protection,
+    next_id: u64,
+    messages: Vec<Arc<Message>>,
+    removed: Vec<Arc<Message>>,
+    added: Vec<Arc<Message>>,
+}
+
+impl Maker<'_> {
+    fn keep(&mut self, span: Range<usize>) {
+        self.messages.extend_from_slice(&self.from[span]);
+    }
+
+    fn replace(&mut self, span: Range<usize>, with: Option<(Role, &str)>) -> Result<(), Refusal> {
+        if let Some(message) = span.clone().find(|&message| self.protection.covers(message)) {
+            return Err(Refusal::Protected { message });
+        }
+        self.removed.extend_from_slice(&self.from[span.clone()]);
+        let Some((role, text)) = with else {
+            return Ok(());
+        };
+        if !matches!(role, Role::User | Role::Assistant) {
+            return Err(Refusal::Role { role });
+        }
+        let text = match Mark::read(text) {
+            Some(_) => text.to_owned(),
+            None => Mark { kind: MarkKind::Note, count: span.len() as u64 }.write(text),
+        };
+        let message = Message::new(MessageId(self.next_id), role, [Part::Text(text)]);
+        self.next_id += 1;
+        self.add(message);
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        index: usize,
+        changes: &BTreeMap<usize, Option<&str>>,
+    ) -> Result<(), Refusal> {
+        if self.protection.covers(index) {
+            return Err(Refusal::Protected { message: index });
+        }
+        let message = &self.from[index];
+        if let Some((&part, _)) = changes.range(message.parts().len()..).next() {
+            return Err(Refusal::NoSuchPart { message: index, part });
+        }
+        self.check_reasoning(index, changes)?;
+        let mut parts = Vec::with_capacity(message.parts().len());
+        for (at, part) in message.parts().iter().enumerate() {
+            let unsuitable = |reason| Refusal::Unsuitable { message: index, part: at, reason };
+            match changes.get(&at) {
+                None => parts.push(part.clone()),
+                Some(Some(text)) => parts.push(rewritten(part, text).map_err(unsuitable)?),
+                Some(None) => check_removable(part).map_err(unsuitable)?,
+            }
+        }
+        if parts.iter().all(|part| matches!(part, Part::Reasoning(_))) {
+            let reason = "nothing but reasoning would be left of the message; drop it instead";
+            return Err(Refusal::Unsuitable { message: index, part: 0, reason });
+        }
+        self.removed.push(Arc::clone(message));
+        self.add(Message::new(message.id(), message.role(), parts));
+        Ok(())
+    }
+
+    /// Signed reasoning is never rewritten, and goes only when all of it goes from a message of a
+    /// turn that is over: in the current turn the provider still checks it.
+    fn check_reasoning(
+        &self,
+        index: usize,
+        changes: &BTreeMap<usize, Option<&str>>,
+    ) -> Result<(), Refusal> {
+        let is_over = self.outline.current().is_some_and(|turn| index < turn.span.start);
+        let mut signed = (self.from[index].parts().iter().enumerate())
+            .filter(|(_, part)| matches!(part, Part::Reasoning(reasoning) if reasoning.signed))
+            .map(|(at, _)| changes.get(&at))
+            .peekable();
+        let untouched = signed.peek().is_none() || signed.clone().all(|change| change.is_none());
+        let all_go = signed.all(|change| change == Some(&None));
+        if untouched || (all_go && is_over) {
+            return Ok(());
+        }
+        Err(Refusal::SignedReasoning { message: index })
+    }
+
+    fn add(&mut self, message: Message) {
+        let message = Arc::new(message);
+        self.added.push(Arc::clone(&message));
+        self.messages.push(message);
+    }
+
+    fn finish(self, counter: &dyn TokenCounter) -> Result<Applied, Refusal> {
+        if begins_with_assistant(&self.messages) && !begins_with_assistant(self.from) {
+            return Err(Refusal::BeginsWithAssistant);
+        }
+        let size = |messages: &[Arc<Message>]| -> u64 {
+            messages.iter().map(|message| u64::from(message.tokens(counter))).sum()
+        };
+        let (gone, come) = (size(&self.removed), size(&self.added));
+        if come >= gone && !self.removed.is_empty() {
+            let before = size(self.from);
+            return Err(Refusal::NotSmaller { before, after: before + come - gone });
+        }
+        let (conversation, outline) = Conversation::next_generation(self.messages, self.next_id)
+            .map_err(|violation| Refusal::Invalid { violation })?;
+        Ok(Applied { conversation, outline, removed: self.removed, added: self.added })
+    }
+}
+
+fn rewritten(part: &Part, text: &str) -> Result<Part, &'static str> {
+    match part {
+        Part::Text(_) | Part::Media(_) => Ok(Part::Text(text.to_owned())),
+        Part::ToolResult(result) => Ok(Part::ToolResult(crate::ToolResult {
+            text: text.to_owned(),
+            media: Vec::new(),
+            ..result.clone()
+        })),
+        Part::ToolCall(call) => match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+            Ok(_) => {
+                Ok(Part::ToolCall(crate::ToolCall { arguments: text.to_owned(), ..call.clone() }))
+            }
+            Err(_) => Err("the arguments of a call must be JSON"),
+        },
+        Part::Reasoning(reasoning) => {
+            Ok(Part::Reasoning(crate::Reasoning { text: text.to_owned(), ..reasoning.clone() }))
+        }
+        Part::Opaque(_) => Err("only the provider can read it"),
+    }
+}
+
+fn check_removable(part: &Part) -> Result<(), &'static str> {
+    match part {
+        Part::ToolCall(_) | Part::ToolResult(_) => Err("calls and results go with their step"),
+        Part::Opaque(_) => Err("only the provider can read it"),
+        Part::Text(_) | Part::Reasoning(_) | Part::Media(_) => Ok(()),
+    }
+}
+
+fn begins_with_assistant(messages: &[Arc<Message>]) -> bool {
+    let mut dialogue = messages.iter().map(|message| message.role());
+    dialogue.find(|role| matches!(role, Role::User | Role::Assistant | Role::Tool))
+        == Some(Role::Assistant)
+}
+
+#[cfg(test)]
+mod tests;

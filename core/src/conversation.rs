@@ -1,0 +1,308 @@
+//! A conversation: messages that fit together, and how big they are.
+
+use std::sync::Arc;
+
+use crate::{Message, MessageId, Outline, Part, Role, TokenCounter, Violation};
+
+/// Messages that fit together: every result answers a call, every call is answered or still waits.
+///
+/// Valid by construction, and cheap to change. The messages stand behind [`Arc`]; a clone is another
+/// handle on the same generation, and a commit makes a new one in which untouched messages are shared.
+///
+/// ```
+/// use brute_core::{Approximate, Conversation, Message, MessageId, Part, Role};
+/// let hello = Message::new(MessageId(0), Role::User, [Part::Text("hello".into())]);
+/// let mut conversation = Conversation::new([hello])?;
+/// assert_eq!(conversation.measure(&Approximate), 6);
+/// # Ok::<(), brute_core::InvalidConversation>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Conversation {
+    messages: Arc<Vec<Arc<Message>>>,
+    next_id: u64,
+    open: Vec<String>,
+    ledger: Ledger,
+}
+
+/// Running sums, so that a question about the size costs what was appended since the last one.
+#[derive(Debug, Clone, Default)]
+struct Ledger {
+    counter: Box<str>,
+    /// Messages whose tokens are in `tokens`.
+    counted: usize,
+    tokens: u64,
+    /// Messages whose bounds are in `least` and `most`, beyond the counted ones.
+    bounded: usize,
+    least: u64,
+    most: u64,
+}
+
+/// Messages that do not fit together, with every reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the messages do not fit together: {}", list(.violations))]
+pub struct InvalidConversation {
+    /// All violations, ordered by message.
+    pub violations: Vec<Violation>,
+}
+
+fn list(violations: &[Violation]) -> String {
+    let each: Vec<String> =
+        violations.iter().map(|found| format!("message {}: {found}", found.message())).collect();
+    each.join("; ")
+}
+
+impl Conversation {
+    /// A conversation of these messages.
+    ///
+    /// # Errors
+    /// Every violation, not the first.
+    pub fn new(messages: impl IntoIterator<Item = Message>) -> Result<Self, InvalidConversation> {
+        let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
+        let next_id = messages.iter().map(|message| message.id().0 + 1).max().unwrap_or(0);
+        match Outline::of(&messages) {
+            Ok(outline) => Ok(Self::outlined(messages, &outline, next_id)),
+            Err(violations) => Err(InvalidConversation { violations }),
+        }
+    }
+
+    /// The generation after one whose next message would have got `next_id`: an id is never used
+    /// again, whatever was dropped.
+    pub(crate) fn next_generation(
+        messages: Vec<Arc<Message>>,
+        next_id: u64,
+    ) -> Result<(Self, Outline), Violation> {
+        match Outline::of(&messages) {
+            Ok(outline) => Ok((Self::outlined(messages, &outline, next_id), outline)),
+            // There is at least one, or it would not be an error.
+            Err(mut violations) => Err(violations.swap_remove(0)),
+        }
+    }
+
+    fn outlined(messages: Vec<Arc<Message>>, outline: &Outline, next_id: u64) -> Self {
+        let open = outline
+            .pending
+            .iter()
+            .filter_map(|place| match messages[place.message].parts().get(place.part) {
+                Some(Part::ToolCall(call)) => Some(call.id.clone()),
+                _ => None,
+            })
+            .collect();
+        Self { messages: Arc::new(messages), next_id, open, ledger: Ledger::default() }
+    }
+
+    /// Appends a message with the next free id. Costs what the message costs, not what is there.
+    ///
+    /// # Errors
+    /// If it does not fit: a result that answers no open call, or anything but a result while calls
+    /// are open. The conversation is then as it was.
+    pub fn push(
+        &mut self,
+        role: Role,
+        parts: impl Into<Arc<[Part]>>,
+    ) -> Result<MessageId, InvalidConversation> {
+        let index = self.len();
+        let message = Message::new(MessageId(self.next_id), role, parts);
+        let mut found = Vec::new();
+        if let Some((_, result)) = message.result() {
+            match self.open.iter().rposition(|open| *open == result.call) {
+                Some(open) => drop(self.open.remove(open)),
+                None => found
+                    .push(Violation::OrphanResult { message: index, call: result.call.clone() }),
+            }
+        } else if role != Role::Other && role != Role::Tool {
+            found.extend(
+                self.open
+                    .iter()
+                    .map(|call| Violation::UnansweredCall { message: index, call: call.clone() }),
+            );
+        }
+        // What concerns this message alone is judged as in a whole list.
+        let alone = Arc::new(message);
+        if let Err(violations) = Outline::of(std::slice::from_ref(&alone)) {
+            found.extend(violations.into_iter().filter_map(|violation| match violation {
+                Violation::MisplacedPart { role, part, .. } => {
+                    Some(Violation::MisplacedPart { message: index, role, part })
+                }
+                Violation::RepeatedCall { call, .. } => {
+                    Some(Violation::RepeatedCall { message: index, call })
+                }
+                Violation::OrphanResult { .. } | Violation::UnansweredCall { .. } => None,
+            }));
+        }
+        if !found.is_empty() {
+            return Err(InvalidConversation { violations: found });
+        }
+        self.open.extend(alone.calls().map(|(_, call)| call.id.clone()));
+        self.next_id += 1;
+        let id = alone.id();
+        Arc::make_mut(&mut self.messages).push(alone);
+        Ok(id)
+    }
+
+    /// All messages, oldest first.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// The number of messages.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// The turns and steps of this conversation. Costs a walk over all messages.
+    pub fn outline(&self) -> Outline {
+        // A conversation is valid by construction, so there is no other case.
+        Outline::of(&self.messages).unwrap_or_default()
+    }
+
+    /// The id that the next new message gets.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// The size in tokens of all messages. Counts only what this counter has not counted before.
+    pub fn measure(&mut self, counter: &dyn TokenCounter) -> u64 {
+        self.turn_ledger_to(counter);
+        let uncounted = &self.messages[self.ledger.counted..];
+        if uncounted.iter().any(|message| message.is_counted_otherwise(counter)) {
+            // The counts kept with the messages are another counter's: from now on they are this one's.
+            let from = self.ledger.counted;
+            for message in &mut Arc::make_mut(&mut self.messages)[from..] {
+                if message.is_counted_otherwise(counter) {
+                    *message = Arc::new(message.uncounted());
+                }
+            }
+        }
+        for message in &self.messages[self.ledger.counted..] {
+            self.ledger.tokens += u64::from(message.tokens(counter));
+        }
+        self.ledger.counted = self.len();
+        self.ledger.forget_bounds();
+        self.ledger.tokens
+    }
+
+    /// Whether all messages together are more than `limit` tokens. Settled by what is counted already
+    /// and by byte bounds if these suffice, by counting if not.
+    pub fn exceeds(&mut self, limit: u64, counter: &dyn TokenCounter) -> bool {
+        self.turn_ledger_to(counter);
+        let ledger = &mut self.ledger;
+        for message in &self.messages[ledger.bounded..] {
+            let (least, most) = bounds(message, counter);
+            ledger.least += least;
+            ledger.most += most;
+        }
+        ledger.bounded = self.messages.len();
+        if ledger.tokens + ledger.most <= limit {
+            return false;
+        }
+        ledger.tokens + ledger.least > limit || self.measure(counter) > limit
+    }
+
+    fn turn_ledger_to(&mut self, counter: &dyn TokenCounter) {
+        if &*self.ledger.counter != counter.id() {
+            self.ledger = Ledger { counter: counter.id().into(), ..Ledger::default() };
+        }
+    }
+}
+
+impl Ledger {
+    fn forget_bounds(&mut self) {
+        (self.bounded, self.least, self.most) = (self.counted, 0, 0);
+    }
+}
+
+/// The fewest and the most tokens that a message can have.
+fn bounds(message: &Message, counter: &dyn TokenCounter) -> (u64, u64) {
+    if message.is_counted(counter) {
+        let tokens = u64::from(message.tokens(counter));
+        return (tokens, tokens);
+    }
+    let media: u64 = message.parts().iter().map(|part| u64::from(part.media_tokens())).sum();
+    let framed = media + u64::from(counter.per_message());
+    let texts = message.parts().iter().flat_map(Part::texts);
+    texts.fold((framed, framed), |(least, most), text| {
+        let (fewest, greatest) = counter.bounds(text.len());
+        (least + u64::from(fewest), most + u64::from(greatest))
+    })
+}
+
+/// Two conversations are equal when their messages are.
+impl PartialEq for Conversation {
+    fn eq(&self, other: &Self) -> bool {
+        self.messages == other.messages
+    }
+}
+
+impl Eq for Conversation {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Approximate, ToolCall, ToolResult};
+
+    fn text(words: &str) -> Vec<Part> {
+        vec![Part::Text(words.into())]
+    }
+
+    fn call(id: &str) -> Part {
+        Part::ToolCall(ToolCall { id: id.into(), name: "read".into(), arguments: "{}".into() })
+    }
+
+    fn result(id: &str) -> Vec<Part> {
+        vec![Part::ToolResult(ToolResult {
+            call: id.into(),
+            text: "ok".into(),
+            media: Vec::new(),
+            is_error: false,
+        })]
+    }
+
+    #[test]
+    fn pushing_judges_like_a_whole_list() {
+        let mut conversation = Conversation::default();
+        assert!(conversation.push(Role::Tool, result("a")).is_err());
+        conversation.push(Role::User, text("go")).unwrap();
+        conversation.push(Role::Assistant, [call("a"), call("b")]).unwrap();
+        assert!(conversation.push(Role::Assistant, text("and?")).is_err());
+        conversation.push(Role::Tool, result("b")).unwrap();
+        assert!(conversation.push(Role::Tool, result("b")).is_err());
+        conversation.push(Role::Tool, result("a")).unwrap();
+        conversation.push(Role::Assistant, text("done")).unwrap();
+        assert!(conversation.push(Role::Assistant, [call("c"), call("c")]).is_err());
+        assert!(conversation.push(Role::User, [call("c")]).is_err());
+        assert_eq!(conversation.len(), 5);
+        assert!(Outline::of(conversation.messages()).is_ok());
+    }
+
+    #[test]
+    fn a_shared_generation_does_not_see_what_is_appended() {
+        let mut conversation = Conversation::default();
+        conversation.push(Role::User, text("go")).unwrap();
+        let before = conversation.clone();
+        conversation.push(Role::Assistant, text("done")).unwrap();
+        assert_eq!((before.len(), conversation.len()), (1, 2));
+        assert!(Arc::ptr_eq(&before.messages()[0], &conversation.messages()[0]));
+    }
+
+    #[test]
+    fn bounds_and_counts_agree_on_what_exceeds() {
+        let mut conversation = Conversation::default();
+        for words in ["go", "a much longer message than that", "", "четыре"] {
+            conversation.push(Role::User, text(words)).unwrap();
+            let size = conversation.clone().measure(&Approximate);
+            for limit in [0, size - 1, size, size + 1, 10 * size] {
+                assert_eq!(
+                    conversation.clone().exceeds(limit, &Approximate),
+                    size > limit,
+                    "{limit}"
+                );
+                assert_eq!(conversation.exceeds(limit, &Approximate), size > limit, "{limit}");
+            }
+        }
+    }
+}

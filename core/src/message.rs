@@ -1,0 +1,313 @@
+//! One message: a role, its parts, and the token counts that stay with it.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::{Mark, TokenCounter};
+
+/// Names a message for as long as its conversation lives, whatever is dropped around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId(pub u64);
+
+/// Who a message speaks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Instructions to the model: `system` and `developer` messages, an Anthropic `system` field.
+    System,
+    /// A person, or a program that speaks in a person's place.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of one tool call.
+    Tool,
+    /// A record that a log keeps beside the dialogue. It is carried along and never answered.
+    Other,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Other => "other",
+        })
+    }
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Words.
+    Text(String),
+    /// What the model thought before it spoke.
+    Reasoning(Reasoning),
+    /// An image, a document, a sound.
+    Media(Media),
+    /// The model asks for a tool.
+    ToolCall(ToolCall),
+    /// What the tool answered. A message holds at most one, alone.
+    ToolResult(ToolResult),
+    /// Something that only the provider can read. It moves as a whole or not at all.
+    Opaque(Opaque),
+}
+
+/// What the model thought before it spoke.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reasoning {
+    /// The readable part; empty when the provider keeps it to itself.
+    pub text: String,
+    /// Whether the provider checks it against a signature, so that it must not be altered.
+    pub signed: bool,
+}
+
+/// An image, a document, a sound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Media {
+    /// What it is, for a reader: `image/png`, `application/pdf`.
+    pub kind: String,
+    /// Its size in tokens by the provider's published rule, never by the length of its base64.
+    pub tokens: u32,
+}
+
+/// The model asks for a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The id that the result repeats. Unique among the calls that are open, no further.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments, as JSON text.
+    pub arguments: String,
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The id of the call that this answers.
+    pub call: String,
+    /// The readable text of the result.
+    pub text: String,
+    /// Images and the like beside the text.
+    pub media: Vec<Media>,
+    /// Whether the tool reported a failure.
+    pub is_error: bool,
+}
+
+/// Something that only the provider can read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opaque {
+    /// The provider's name for it.
+    pub kind: String,
+    /// What of it occupies the window, as text to be counted; empty if nothing does.
+    pub text: String,
+}
+
+impl Part {
+    /// The texts of this part that occupy the window, in order. Every counter counts these and
+    /// nothing else, plus [`Part::media_tokens`].
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let (first, second) = match self {
+            Self::Text(text) => (text.as_str(), ""),
+            Self::Reasoning(reasoning) => (reasoning.text.as_str(), ""),
+            Self::Media(_) => ("", ""),
+            Self::ToolCall(call) => (call.name.as_str(), call.arguments.as_str()),
+            Self::ToolResult(result) => (result.text.as_str(), ""),
+            Self::Opaque(opaque) => (opaque.text.as_str(), ""),
+        };
+        [first, second].into_iter().filter(|text| !text.is_empty())
+    }
+
+    /// The tokens of the media in this part.
+    pub fn media_tokens(&self) -> u32 {
+        match self {
+            Self::Media(media) => media.tokens,
+            Self::ToolResult(result) => {
+                result.media.iter().fold(0, |sum, media| sum.saturating_add(media.tokens))
+            }
+            _ => 0,
+        }
+    }
+
+    fn count(&self, counter: &dyn TokenCounter) -> u32 {
+        self.texts().fold(self.media_tokens(), |sum, text| sum.saturating_add(counter.count(text)))
+    }
+}
+
+/// One message of a conversation. It never changes; an edit makes another one.
+#[derive(Clone)]
+pub struct Message {
+    id: MessageId,
+    role: Role,
+    parts: Arc<[Part]>,
+    mark: Option<Mark>,
+    counts: OnceLock<Counts>,
+}
+
+/// Token counts of one message under one counter.
+#[derive(Debug, Clone)]
+struct Counts {
+    counter: Box<str>,
+    total: u32,
+    parts: Box<[u32]>,
+}
+
+impl Message {
+    /// A message. Whether it fits into a conversation is for [`Conversation::new`] to say.
+    ///
+    /// [`Conversation::new`]: crate::Conversation::new
+    pub fn new(id: MessageId, role: Role, parts: impl Into<Arc<[Part]>>) -> Self {
+        let parts = parts.into();
+        let mark = match &*parts {
+            [Part::Text(text)] => Mark::read(text),
+            _ => None,
+        };
+        Self { id, role, parts, mark, counts: OnceLock::new() }
+    }
+
+    /// The name of this message.
+    pub fn id(&self) -> MessageId {
+        self.id
+    }
+
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The pieces, in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The mark at its head, if an earlier compaction made this message.
+    pub fn mark(&self) -> Option<Mark> {
+        self.mark
+    }
+
+    /// Whether a person wrote this, as opposed to a compaction.
+    pub fn is_real_user(&self) -> bool {
+        self.role == Role::User && self.mark.is_none()
+    }
+
+    /// The calls that this message makes, with the index of their part.
+    pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolCall)> {
+        self.parts.iter().enumerate().filter_map(|(index, part)| match part {
+            Part::ToolCall(call) => Some((index, call)),
+            _ => None,
+        })
+    }
+
+    /// The result that this message carries, with the index of its part.
+    pub fn result(&self) -> Option<(usize, &ToolResult)> {
+        self.parts.iter().enumerate().find_map(|(index, part)| match part {
+            Part::ToolResult(result) => Some((index, result)),
+            _ => None,
+        })
+    }
+
+    /// Bytes of text that occupy the window; media are not among them.
+    pub fn text_bytes(&self) -> usize {
+        self.parts.iter().flat_map(Part::texts).map(str::len).sum()
+    }
+
+    /// The size in tokens, framing included. Counted once and kept, as long as the same counter asks.
+    pub fn tokens(&self, counter: &dyn TokenCounter) -> u32 {
+        match self.counts_by(counter) {
+            Some(counts) => counts.total,
+            None => self.count(counter).total,
+        }
+    }
+
+    /// The size in tokens of each part, by the same count.
+    pub fn part_tokens(&self, index: usize, counter: &dyn TokenCounter) -> u32 {
+        let part = |counts: &Counts| counts.parts.get(index).copied().unwrap_or(0);
+        match self.counts_by(counter) {
+            Some(counts) => part(counts),
+            None => part(&self.count(counter)),
+        }
+    }
+
+    /// Whether this counter's count is kept already, so that asking for it costs nothing.
+    pub fn is_counted(&self, counter: &dyn TokenCounter) -> bool {
+        self.counts.get().is_some_and(|counts| &*counts.counter == counter.id())
+    }
+
+    /// Whether another counter's count takes the place of this one's.
+    pub(crate) fn is_counted_otherwise(&self, counter: &dyn TokenCounter) -> bool {
+        self.counts.get().is_some_and(|counts| &*counts.counter != counter.id())
+    }
+
+    /// The same message without its counts. The parts are shared, not copied.
+    pub(crate) fn uncounted(&self) -> Self {
+        Self { counts: OnceLock::new(), ..self.clone() }
+    }
+
+    fn counts_by(&self, counter: &dyn TokenCounter) -> Option<&Counts> {
+        let counts = self.counts.get_or_init(|| self.count(counter));
+        (&*counts.counter == counter.id()).then_some(counts)
+    }
+
+    fn count(&self, counter: &dyn TokenCounter) -> Counts {
+        let parts: Box<[u32]> = self.parts.iter().map(|part| part.count(counter)).collect();
+        let total = parts.iter().fold(counter.per_message(), |sum, part| sum.saturating_add(*part));
+        Counts { counter: counter.id().into(), total, parts }
+    }
+}
+
+/// Two messages are equal when they say the same, whoever counted them.
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.role == other.role && self.parts == other.parts
+    }
+}
+
+impl Eq for Message {}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{} {} {:?}", self.id.0, self.role, self.parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Approximate;
+
+    #[test]
+    fn media_count_by_rule_and_text_by_counter() {
+        let result = Part::ToolResult(ToolResult {
+            call: "c1".into(),
+            text: "8 chars.".into(),
+            media: vec![Media { kind: "image/png".into(), tokens: 85 }],
+            is_error: false,
+        });
+        let message = Message::new(MessageId(0), Role::Tool, [result]);
+        assert_eq!(message.part_tokens(0, &Approximate), 2 + 85);
+        assert_eq!(message.tokens(&Approximate), 4 + 2 + 85);
+    }
+
+    #[test]
+    fn another_counter_gets_its_own_count() {
+        struct Bytes;
+        impl TokenCounter for Bytes {
+            fn id(&self) -> &str {
+                "bytes"
+            }
+            fn count(&self, text: &str) -> u32 {
+                text.len() as u32
+            }
+            fn bounds(&self, bytes: usize) -> (u32, u32) {
+                (bytes as u32, bytes as u32)
+            }
+        }
+        let message = Message::new(MessageId(0), Role::User, [Part::Text("12345678".into())]);
+        assert_eq!(message.tokens(&Approximate), 6);
+        assert_eq!(message.tokens(&Bytes), 12);
+        assert_eq!(message.part_tokens(0, &Bytes), 8);
+        assert!(message.is_counted_otherwise(&Bytes));
+        assert_eq!(message.uncounted().tokens(&Bytes), 12);
+    }
+}

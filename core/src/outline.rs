@@ -1,0 +1,468 @@
+//! The shape of a conversation: its turns and steps, its task, and which result answers which call.
+//!
+//! Results are paired **by id and position, never by adjacency**: real logs repeat ids, answer out of
+//! order and put other messages in between, so an id means the nearest open call before it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{Message, Part, Role};
+
+/// Where a part stands: which message, which of its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Index of the message in the conversation.
+    pub message: usize,
+    /// Index of the part in the message.
+    pub part: usize,
+}
+
+/// An assistant message and the results that answer its calls; all messages in between, too.
+///
+/// Two assistant messages whose calls are open at the same time make one step, since neither can go
+/// without the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its messages.
+    pub span: Range<usize>,
+    /// How many tools it calls.
+    pub calls: usize,
+}
+
+/// A real user message and everything up to the next. What stands before the first of them, system
+/// messages aside, is a turn without one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// Its messages.
+    pub span: Range<usize>,
+    /// The user message that begins it.
+    pub user: Option<usize>,
+    /// Its steps, as indices into [`Outline::steps`].
+    pub steps: Range<usize>,
+}
+
+/// The shape of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outline {
+    /// How many messages the outline covers.
+    pub len: usize,
+    /// The system messages at the start.
+    pub instructions: Range<usize>,
+    /// All turns, oldest first. The last one is the current one.
+    pub turns: Vec<Turn>,
+    /// All steps, oldest first.
+    pub steps: Vec<Step>,
+    /// The newest real user message, which the current work hangs off.
+    pub task: Option<usize>,
+    /// Calls at the end that still wait for their result.
+    pub pending: Vec<Place>,
+    /// The call that the result in each message answers.
+    call_of: Vec<Option<Place>>,
+    /// Every answered call with its result, ordered by call.
+    answered: Vec<(Place, Place)>,
+    step_of: Vec<Option<u32>>,
+}
+
+/// A rule that a list of messages breaks, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Violation {
+    /// A result that answers no open call before it.
+    OrphanResult {
+        /// The message of the result.
+        message: usize,
+        /// The id it names.
+        call: String,
+    },
+    /// A call that no result answers although the dialogue went on.
+    UnansweredCall {
+        /// The message of the call.
+        message: usize,
+        /// Its id.
+        call: String,
+    },
+    /// A message that makes two calls under one id.
+    RepeatedCall {
+        /// The message.
+        message: usize,
+        /// The id.
+        call: String,
+    },
+    /// A part in a message whose role cannot hold it.
+    MisplacedPart {
+        /// The message.
+        message: usize,
+        /// Its role.
+        role: Role,
+        /// What stands in it.
+        part: &'static str,
+    },
+}
+
+impl Violation {
+    /// The message that breaks the rule.
+    pub fn message(&self) -> usize {
+        match self {
+            Self::OrphanResult { message, .. }
+            | Self::UnansweredCall { message, .. }
+            | Self::RepeatedCall { message, .. }
+            | Self::MisplacedPart { message, .. } => *message,
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OrphanResult { call, .. } => {
+                write!(f, "the tool result for `{call}` answers no call before it")
+            }
+            Self::UnansweredCall { call, .. } => write!(f, "the tool call `{call}` has no result"),
+            Self::RepeatedCall { call, .. } => {
+                write!(f, "two tool calls in one message have the id `{call}`")
+            }
+            Self::MisplacedPart { role, part, .. } => {
+                write!(f, "a message of role {role} holds a {part}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Violation {}
+
+impl Outline {
+    /// The outline of valid messages, or every violation.
+    pub fn of(messages: &[Arc<Message>]) -> Result<Self, Vec<Violation>> {
+        let mut reader = Reader::default();
+        for (index, message) in messages.iter().enumerate() {
+            reader.read(index, message);
+        }
+        reader.finish(messages)
+    }
+
+    /// The result that answers the call at `call`.
+    pub fn result_of(&self, call: Place) -> Option<Place> {
+        let found = self.answered.binary_search_by_key(&call, |(call, _)| *call).ok()?;
+        Some(self.answered[found].1)
+    }
+
+    /// The call that the result in `message` answers.
+    pub fn call_of(&self, message: usize) -> Option<Place> {
+        self.call_of.get(message).copied().flatten()
+    }
+
+    /// The step that `message` belongs to, as an index into [`Outline::steps`].
+    pub fn step_of(&self, message: usize) -> Option<usize> {
+        self.step_of.get(message).copied().flatten().map(|step| step as usize)
+    }
+
+    /// The turns that are over.
+    pub fn history(&self) -> &[Turn] {
+        self.turns.split_last().map_or(&[], |(_, history)| history)
+    }
+
+    /// The turn that is going on: the task's, or the only one.
+    pub fn current(&self) -> Option<&Turn> {
+        self.turns.last()
+    }
+
+    /// Where the newest `steps` steps begin, counting all of them or those with calls only. The whole
+    /// length if `steps` is 0, and the oldest such step if there are not that many.
+    pub fn newest_steps(&self, steps: usize, calling_only: bool) -> usize {
+        let mut newest = self.steps.iter().rev().filter(|step| !calling_only || step.calls > 0);
+        match steps {
+            0 => self.len,
+            _ => newest.by_ref().take(steps).last().map_or(self.len, |step| step.span.start),
+        }
+    }
+}
+
+/// Reads messages from the first to the last.
+#[derive(Default)]
+struct Reader<'a> {
+    /// The nearest open call of each id.
+    open: HashMap<&'a str, Place>,
+    /// Open calls that a later one of the same id hides, which is rare.
+    hidden: HashMap<&'a str, Vec<Place>>,
+    open_calls: usize,
+    step: Option<Step>,
+    /// The newest assistant or user message: a call before it can no longer be pending.
+    spoken: Option<usize>,
+    violations: Vec<Violation>,
+    outline: Outline,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self, index: usize, message: &'a Message) {
+        self.outline.len = index + 1;
+        self.outline.call_of.push(None);
+        self.check_roles(index, message);
+        if message.role() == Role::Assistant && self.step.is_none() {
+            self.step = Some(Step { span: index..index, calls: 0 });
+        }
+        self.open_calls_of(index, message);
+        if let Some((part, result)) = message.result() {
+            self.answer(Place { message: index, part }, &result.call);
+        }
+        if self.step.is_none() {
+            self.outside_a_step(index, message);
+        }
+        if message.is_real_user() {
+            self.outline.task = Some(index);
+        }
+        if matches!(message.role(), Role::User | Role::Assistant) {
+            self.spoken = Some(index);
+        }
+        self.outline.step_of.push(self.step.is_some().then_some(self.outline.steps.len() as u32));
+        if let Some(step) = &mut self.step {
+            step.span.end = index + 1;
+            if self.open_calls == 0 {
+                self.outline.steps.extend(self.step.take());
+            }
+        }
+    }
+
+    fn check_roles(&mut self, message: usize, at: &Message) {
+        let role = at.role();
+        let mut misplaced = |part| {
+            self.violations.push(Violation::MisplacedPart { message, role, part });
+        };
+        let alone = at.parts().len() == 1;
+        for part in at.parts() {
+            match part {
+                Part::ToolCall(_) if role != Role::Assistant => misplaced("tool call"),
+                Part::ToolResult(_) if role != Role::Tool || !alone => misplaced("tool result"),
+                Part::Reasoning(_) if role != Role::Assistant => misplaced("reasoning part"),
+                _ if role == Role::Tool && !matches!(part, Part::ToolResult(_)) => {
+                    misplaced("part that is no tool result");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn open_calls_of(&mut self, index: usize, message: &'a Message) {
+        for (part, call) in message.calls() {
+            let place = Place { message: index, part };
+            if let Some(earlier) = self.open.insert(&call.id, place) {
+                if earlier.message == index {
+                    self.violations
+                        .push(Violation::RepeatedCall { message: index, call: call.id.clone() });
+                }
+                self.hidden.entry(&call.id).or_default().push(earlier);
+            }
+            self.open_calls += 1;
+            if let Some(step) = &mut self.step {
+                step.calls += 1;
+            }
+        }
+    }
+
+    fn answer(&mut self, result: Place, id: &'a str) {
+        match self.open.remove(id) {
+            Some(call) => {
+                self.open_calls -= 1;
+                self.outline.call_of[result.message] = Some(call);
+                self.outline.answered.push((call, result));
+                if let Some(uncovered) = self.hidden.get_mut(id).and_then(Vec::pop) {
+                    self.open.insert(id, uncovered);
+                }
+            }
+            None => self
+                .violations
+                .push(Violation::OrphanResult { message: result.message, call: id.to_owned() }),
+        }
+    }
+
+    fn outside_a_step(&mut self, index: usize, message: &Message) {
+        let outline = &mut self.outline;
+        let at_start = outline.instructions.end == index && outline.turns.is_empty();
+        if message.role() == Role::System && at_start {
+            outline.instructions.end = index + 1;
+        } else if message.is_real_user() && !self.continues_a_request(index) {
+            self.begin_turn(index, Some(index));
+        }
+    }
+
+    /// A person's second message in a row belongs to the same turn as the first.
+    fn continues_a_request(&self, index: usize) -> bool {
+        index > 0
+            && self.outline.task == Some(index - 1)
+            && self.outline.turns.last().is_some_and(|turn| turn.user.is_some())
+    }
+
+    fn begin_turn(&mut self, index: usize, user: Option<usize>) {
+        let steps = self.outline.steps.len();
+        let first = self.outline.instructions.end;
+        match self.outline.turns.last_mut() {
+            Some(turn) => {
+                turn.span.end = index;
+                turn.steps.end = steps;
+            }
+            None if first < index => {
+                self.outline.turns.push(Turn { span: first..index, user: None, steps: 0..steps });
+            }
+            None => {}
+        }
+        self.outline.turns.push(Turn { span: index..index, user, steps: steps..steps });
+    }
+
+    fn finish(mut self, messages: &[Arc<Message>]) -> Result<Outline, Vec<Violation>> {
+        let hidden = self.hidden.into_values().flatten();
+        let mut unanswered: Vec<Place> = self.open.into_values().chain(hidden).collect();
+        unanswered.sort_unstable();
+        self.outline.answered.sort_unstable();
+        for place in unanswered {
+            if self.spoken == Some(place.message) {
+                self.outline.pending.push(place);
+            } else if let Some(Part::ToolCall(call)) =
+                messages[place.message].parts().get(place.part)
+            {
+                self.violations.push(Violation::UnansweredCall {
+                    message: place.message,
+                    call: call.id.clone(),
+                });
+            }
+        }
+        if !self.violations.is_empty() {
+            self.violations.sort_by_key(Violation::message);
+            return Err(self.violations);
+        }
+        let outline = &mut self.outline;
+        outline.steps.extend(self.step);
+        let (first, end, steps) = (outline.instructions.end, outline.len, outline.steps.len());
+        match outline.turns.last_mut() {
+            Some(turn) => {
+                turn.span.end = end;
+                turn.steps.end = steps;
+            }
+            None if first < end => {
+                outline.turns.push(Turn { span: first..end, user: None, steps: 0..steps });
+            }
+            None => {}
+        }
+        Ok(self.outline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::notation;
+
+    fn outline(text: &str) -> Outline {
+        Outline::of(&notation::messages(text)).unwrap()
+    }
+
+    fn violations(text: &str) -> Vec<String> {
+        let found = Outline::of(&notation::messages(text)).unwrap_err();
+        found.iter().map(|found| format!("{}: {found}", found.message())).collect()
+    }
+
+    #[test]
+    fn turns_steps_and_the_task() {
+        let outline = outline(
+            "system s
+             user u1
+             assistant a1
+             user u2
+             assistant call:x call:y
+             tool x
+             tool y
+             assistant done
+             user u3",
+        );
+        assert_eq!(outline.instructions, 0..1);
+        let turns: Vec<_> =
+            outline.turns.iter().map(|turn| (turn.span.clone(), turn.user)).collect();
+        assert_eq!(turns, [(1..3, Some(1)), (3..8, Some(3)), (8..9, Some(8))]);
+        let steps: Vec<_> =
+            outline.steps.iter().map(|step| (step.span.clone(), step.calls)).collect();
+        assert_eq!(steps, [(2..3, 0), (4..7, 2), (7..8, 0)]);
+        assert_eq!(outline.task, Some(8));
+        assert_eq!(outline.history().len(), 2);
+        assert_eq!(outline.newest_steps(1, true), 4);
+        assert_eq!(outline.newest_steps(1, false), 7);
+        assert_eq!(outline.newest_steps(0, false), 9);
+        assert_eq!(outline.newest_steps(9, false), 2);
+    }
+
+    #[test]
+    fn an_id_means_the_nearest_open_call_before_it() {
+        let outline = outline(
+            "user go
+             assistant call:x
+             tool x
+             assistant call:x
+             tool x",
+        );
+        let call = |message| Place { message, part: 0 };
+        assert_eq!(outline.call_of(2), Some(call(1)));
+        assert_eq!(outline.call_of(4), Some(call(3)));
+        assert_eq!(outline.result_of(call(1)), Some(call(2)));
+    }
+
+    #[test]
+    fn what_stands_between_a_call_and_its_result_belongs_to_the_step() {
+        let outline = outline(
+            "user go
+             assistant call:x
+             assistant call:y
+             user wait
+             tool x
+             tool y
+             assistant done",
+        );
+        let steps: Vec<_> = outline.steps.iter().map(|step| step.span.clone()).collect();
+        assert_eq!(steps, [1..6, 6..7]);
+        assert_eq!(outline.turns.len(), 1);
+        assert_eq!(outline.task, Some(3));
+    }
+
+    #[test]
+    fn messages_before_the_first_user_message_are_a_turn_without_one() {
+        let outline = outline(
+            "system s
+assistant hello
+user go
+user on",
+        );
+        let turns: Vec<_> =
+            outline.turns.iter().map(|turn| (turn.span.clone(), turn.user)).collect();
+        assert_eq!(turns, [(1..2, None), (2..4, Some(2))]);
+        assert_eq!(outline.task, Some(3));
+    }
+
+    #[test]
+    fn calls_at_the_end_are_pending() {
+        let outline = outline(
+            "user go
+assistant call:x call:y
+tool x
+other exit",
+        );
+        assert_eq!(outline.pending, [Place { message: 1, part: 1 }]);
+        assert_eq!(outline.steps[0].span, 1..4);
+    }
+
+    #[test]
+    fn every_violation_is_told() {
+        assert_eq!(
+            violations(
+                "tool z
+user go
+assistant call:x call:x
+tool x
+user on
+user call:y"
+            ),
+            [
+                "0: the tool result for `z` answers no call before it",
+                "2: two tool calls in one message have the id `x`",
+                "2: the tool call `x` has no result",
+                "5: a message of role user holds a tool call",
+            ]
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! The laws that every layer keeps, as checks that name the law they found broken.
+
+use std::sync::Arc;
+
+use crate::testing::TestHost;
+use crate::{Approximate, Conversation, Flow, Message, Outline, Protection, Strategy};
+
+/// Rounds after which a layer that wants another one is said to loop.
+const MOST_ROUNDS: usize = 10_000;
+
+/// Runs `strategy` on `conversation` until it meets `target` or has nothing to give, as a host does,
+/// and checks every round.
+///
+/// # Errors
+/// The law that was broken, and how.
+pub fn check_strategy(
+    strategy: &dyn Strategy,
+    host: &TestHost,
+    conversation: &Conversation,
+    target: u64,
+) -> Result<Conversation, String> {
+    let mut now = conversation.clone();
+    for _ in 0..MOST_ROUNDS {
+        if now.measure(&Approximate) <= target {
+            return Ok(now);
+        }
+        // A layer that fails is a layer that declines.
+        let Ok(plan) = host.plan(strategy, &now, target) else {
+            return Ok(now);
+        };
+        if host.plan(strategy, &now, target).as_ref() != Ok(&plan) {
+            return Err("deterministic: the same window gave two plans".to_owned());
+        }
+        if plan.is_empty() {
+            return Ok(now);
+        }
+        let protection = host.protection(&now);
+        let applied = host.apply(&now, &plan).map_err(|refusal| format!("refused: {refusal}"))?;
+        check_step(&now, &applied.conversation, &protection)?;
+        now = applied.conversation;
+        if plan.flow != Flow::Again {
+            return Ok(now);
+        }
+    }
+    Err(format!("progress: still not done after {MOST_ROUNDS} rounds"))
+}
+
+/// Checks what one plan did, or a whole ladder.
+///
+/// # Errors
+/// The law that was broken, and how.
+pub fn check_step(
+    before: &Conversation,
+    after: &Conversation,
+    protection: &Protection,
+) -> Result<(), String> {
+    if let Err(violations) = Outline::of(after.messages()) {
+        return Err(format!("valid out: {violations:?}"));
+    }
+    let size = |conversation: &Conversation| conversation.clone().measure(&Approximate);
+    if size(after) >= size(before) && after != before {
+        return Err(format!("never larger: {} became {}", size(before), size(after)));
+    }
+    let kept = |message: &Arc<Message>| {
+        after.messages().iter().find(|kept| kept.id() == message.id()).cloned()
+    };
+    for (index, message) in before.messages().iter().enumerate() {
+        if protection.covers(index) && kept(message).as_ref() != Some(message) {
+            return Err(format!("protected pieces come out equal: message {index} did not"));
+        }
+    }
+    let place = |message: &Arc<Message>| {
+        before.messages().iter().position(|earlier| earlier.id() == message.id())
+    };
+    let places: Vec<usize> = after.messages().iter().filter_map(place).collect();
+    if !places.is_sorted() {
+        return Err("order: kept messages changed their order".to_owned());
+    }
+    Ok(())
+}

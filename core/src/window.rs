@@ -1,0 +1,314 @@
+//! What a strategy sees: messages, sizes and shape, borrowed and read-only.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{Mark, MarkKind, Message, Outline, Part, Role, TokenCounter};
+
+/// Which messages no layer may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Protection {
+    messages: Vec<bool>,
+}
+
+impl Protection {
+    /// Protects the instructions, the task, calls that still wait for a result, and every call and
+    /// result of the tools in `keep`.
+    pub fn of(messages: &[Arc<Message>], outline: &Outline, keep: &[String]) -> Self {
+        let mut protected: Vec<bool> =
+            messages.iter().map(|message| message.role() == Role::System).collect();
+        let pending = outline.pending.iter().map(|place| place.message);
+        for message in outline.task.into_iter().chain(pending) {
+            protected[message] = true;
+        }
+        if !keep.is_empty() {
+            for (index, message) in messages.iter().enumerate() {
+                for (part, call) in message.calls() {
+                    if keep.contains(&call.name) {
+                        protected[index] = true;
+                        let place = crate::Place { message: index, part };
+                        if let Some(result) = outline.result_of(place) {
+                            protected[result.message] = true;
+                        }
+                    }
+                }
+            }
+        }
+        Self { messages: protected }
+    }
+
+    /// Whether no layer may touch this message.
+    pub fn covers(&self, message: usize) -> bool {
+        self.messages.get(message).copied().unwrap_or(false)
+    }
+
+    /// Protects one more message.
+    pub fn add(&mut self, message: usize) {
+        if let Some(protected) = self.messages.get_mut(message) {
+            *protected = true;
+        }
+    }
+}
+
+/// Sizes that a compaction is about, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// The model's whole context window.
+    pub window: u64,
+    /// What all messages occupy now.
+    pub used: u64,
+    /// What they may occupy when the descent ends.
+    pub target: u64,
+}
+
+impl Sizes {
+    /// What is too much.
+    pub fn excess(&self) -> u64 {
+        self.used.saturating_sub(self.target)
+    }
+}
+
+/// What a strategy sees of a conversation. Zero-copy: everything is borrowed.
+///
+/// A strategy never holds a conversation mutably. It reads a window and returns a [`Plan`]; message
+/// indices in the plan mean this window.
+///
+/// [`Plan`]: crate::Plan
+#[derive(Clone, Copy)]
+pub struct Window<'a> {
+    messages: &'a [Arc<Message>],
+    outline: &'a Outline,
+    protection: &'a Protection,
+    counter: &'a dyn TokenCounter,
+    sizes: Sizes,
+}
+
+impl<'a> Window<'a> {
+    /// A window on these messages. `outline` and `protection` must be theirs.
+    pub fn new(
+        messages: &'a [Arc<Message>],
+        outline: &'a Outline,
+        protection: &'a Protection,
+        counter: &'a dyn TokenCounter,
+        sizes: Sizes,
+    ) -> Self {
+        Self { messages, outline, protection, counter, sizes }
+    }
+
+    /// The number of messages.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// The message at `index`, if there is one.
+    pub fn get(&self, index: usize) -> Option<MessageView<'a>> {
+        let message = self.messages.get(index)?;
+        Some(MessageView { index, message, counter: self.counter })
+    }
+
+    /// The messages in `span`, as far as there are any, oldest first.
+    pub fn messages(
+        &self,
+        span: Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = MessageView<'a>> + use<'a> {
+        let window = *self;
+        let end = span.end.min(self.len());
+        (span.start.min(end)..end).filter_map(move |index| window.get(index))
+    }
+
+    /// All messages, oldest first.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = MessageView<'a>> + use<'a> {
+        self.messages(0..self.len())
+    }
+
+    /// The turns, the steps, the task.
+    pub fn outline(&self) -> &'a Outline {
+        self.outline
+    }
+
+    /// The sizes that this compaction is about.
+    pub fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    /// What is too much, in tokens.
+    pub fn excess(&self) -> u64 {
+        self.sizes.excess()
+    }
+
+    /// The size in tokens of the messages in `span`.
+    pub fn tokens(&self, span: Range<usize>) -> u64 {
+        self.messages(span).map(|message| u64::from(message.tokens())).sum()
+    }
+
+    /// Whether no layer may touch this message.
+    pub fn is_protected(&self, message: usize) -> bool {
+        self.protection.covers(message)
+    }
+
+    /// The tool whose result this message carries.
+    pub fn tool_of(&self, message: usize) -> Option<&'a str> {
+        let call = self.outline.call_of(message)?;
+        match self.messages.get(call.message)?.parts().get(call.part)? {
+            Part::ToolCall(call) => Some(&call.name),
+            _ => None,
+        }
+    }
+
+    /// The runs of messages in `span` that may be given up: what is left when protected messages, the
+    /// steps that hold one, and the summaries of earlier compactions are taken out. `span` must not
+    /// begin or end inside a step.
+    pub fn free_runs(&self, span: Range<usize>) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        let mut index = span.start;
+        let end = span.end.min(self.len());
+        while index < end {
+            let unit = match self.outline.step_of(index) {
+                Some(step) => self.outline.steps[step].span.clone(),
+                None => index..index + 1,
+            };
+            index = unit.end.max(index + 1);
+            if unit.clone().any(|message| self.is_held(message)) {
+                continue;
+            }
+            match runs.last_mut() {
+                Some(run) if run.end == unit.start => run.end = unit.end,
+                _ => runs.push(unit),
+            }
+        }
+        runs
+    }
+
+    fn is_held(&self, message: usize) -> bool {
+        let mark = self.messages.get(message).and_then(|message| message.mark());
+        self.is_protected(message) || mark.is_some_and(|mark| mark.kind == MarkKind::Summary)
+    }
+}
+
+/// A message as a strategy sees it.
+#[derive(Clone, Copy)]
+pub struct MessageView<'a> {
+    index: usize,
+    message: &'a Message,
+    counter: &'a dyn TokenCounter,
+}
+
+impl<'a> MessageView<'a> {
+    /// Its index in the window.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        self.message.role()
+    }
+
+    /// Its size in tokens, framing included.
+    pub fn tokens(&self) -> u32 {
+        self.message.tokens(self.counter)
+    }
+
+    /// The mark of the compaction that made it.
+    pub fn mark(&self) -> Option<Mark> {
+        self.message.mark()
+    }
+
+    /// Whether a person wrote it, as opposed to a compaction.
+    pub fn is_real_user(&self) -> bool {
+        self.message.is_real_user()
+    }
+
+    /// Its parts, in order.
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = PartView<'a>> + use<'a> {
+        self.message.parts().iter().map(PartView::from)
+    }
+
+    /// The size in tokens of one part.
+    pub fn part_tokens(&self, part: usize) -> u32 {
+        self.message.part_tokens(part, self.counter)
+    }
+
+    /// The result that it carries, with the index of its part.
+    pub fn result(&self) -> Option<(usize, ResultView<'a>)> {
+        self.parts().enumerate().find_map(|(index, part)| match part {
+            PartView::ToolResult(result) => Some((index, result)),
+            _ => None,
+        })
+    }
+}
+
+/// A part as a strategy sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartView<'a> {
+    /// Words.
+    Text(&'a str),
+    /// What the model thought before it spoke.
+    Reasoning {
+        /// The readable part.
+        text: &'a str,
+        /// Whether it must not be altered.
+        signed: bool,
+    },
+    /// An image, a document, a sound.
+    Media {
+        /// What it is.
+        kind: &'a str,
+    },
+    /// The model asks for a tool.
+    ToolCall {
+        /// The id that the result repeats.
+        id: &'a str,
+        /// The tool.
+        name: &'a str,
+        /// The arguments, as JSON text.
+        arguments: &'a str,
+    },
+    /// What a tool answered.
+    ToolResult(ResultView<'a>),
+    /// Something that only the provider can read.
+    Opaque {
+        /// The provider's name for it.
+        kind: &'a str,
+    },
+}
+
+/// A tool result as a strategy sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResultView<'a> {
+    /// The id of the call that it answers.
+    pub call: &'a str,
+    /// The readable text.
+    pub text: &'a str,
+    /// How many images and the like stand beside the text.
+    pub media: usize,
+    /// Whether the tool reported a failure.
+    pub is_error: bool,
+}
+
+impl<'a> From<&'a Part> for PartView<'a> {
+    fn from(part: &'a Part) -> Self {
+        match part {
+            Part::Text(text) => Self::Text(text),
+            Part::Reasoning(reasoning) => {
+                Self::Reasoning { text: &reasoning.text, signed: reasoning.signed }
+            }
+            Part::Media(media) => Self::Media { kind: &media.kind },
+            Part::ToolCall(call) => {
+                Self::ToolCall { id: &call.id, name: &call.name, arguments: &call.arguments }
+            }
+            Part::ToolResult(result) => Self::ToolResult(ResultView {
+                call: &result.call,
+                text: &result.text,
+                media: result.media.len(),
+                is_error: result.is_error,
+            }),
+            Part::Opaque(opaque) => Self::Opaque { kind: &opaque.kind },
+        }
+    }
+}
