@@ -1,0 +1,273 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use brute_host::formats::Format;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Keeps an agent's conversation within the model's window.
+#[derive(Debug, Parser)]
+#[command(name = "brute", version, max_term_width = 100, after_help = crate::exit::HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// What every verb takes.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Configuration to use instead of the nearest brute.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Use no configuration file at all, only the defaults and --set
+    #[arg(long, global = true, conflicts_with = "config")]
+    pub(crate) no_config: bool,
+
+    /// Set one key, e.g. --set trigger.compact-at=0.8 (may be repeated)
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// Say less: no progress, no notes on standard error
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Make a conversation fit: conversation in, conversation out
+    Compact(Compact),
+    /// Show what `compact` would do, rung by rung
+    Explain(Explain),
+    /// Show how large a conversation is, by turn, role and tool
+    Count(Count),
+    /// Cap a tool result; the full text goes to disk
+    Truncate(Truncate),
+    /// Check the configuration
+    Check(Check),
+    /// List all layers and their options
+    Layers(Layers),
+    /// Show the configuration, or what one key means
+    Config(Config),
+    /// Print the JSON Schema of brute.toml, for editors
+    Schema,
+    /// Write a brute.toml to start from
+    Init(Init),
+    /// Print a script that completes brute's arguments in your shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+}
+
+/// Which conversation, and how to read it.
+#[derive(Debug, Args)]
+pub(crate) struct Session {
+    /// The conversation; `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Its format, if what it looks like is not what it is
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+
+    /// Which conversation, if the file holds several (from 0)
+    #[arg(long, value_name = "N")]
+    pub(crate) pick: Option<usize>,
+
+    /// Mend what is broken (orphan results, calls without result) and say so
+    #[arg(long)]
+    pub(crate) repair: bool,
+}
+
+/// How much room there is.
+#[derive(Debug, Args)]
+pub(crate) struct Room {
+    /// The model's window, e.g. 128k; overrides brute.toml and the model named in the file
+    #[arg(long, value_name = "TOKENS", value_parser = tokens)]
+    pub(crate) window: Option<u64>,
+
+    /// The model, which chooses window and counter; overrides brute.toml and the file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+
+    /// Compact to this size now, whatever the trigger says
+    #[arg(long, value_name = "TOKENS", value_parser = tokens)]
+    pub(crate) to: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compact {
+    #[command(flatten)]
+    pub(crate) session: Session,
+
+    #[command(flatten)]
+    pub(crate) room: Room,
+
+    /// Where to write the conversation, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write a report to standard error as JSON, instead of words
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Merge user messages that a compaction brought together, for back ends that want roles to alternate
+    #[arg(long)]
+    pub(crate) alternate_roles: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) session: Session,
+
+    #[command(flatten)]
+    pub(crate) room: Room,
+
+    /// Show which messages went, came and changed
+    #[arg(long)]
+    pub(crate) diff: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Count {
+    #[command(flatten)]
+    pub(crate) session: Session,
+
+    #[command(flatten)]
+    pub(crate) room: Room,
+
+    /// What to add up by
+    #[arg(long, value_enum, default_value_t = By::All)]
+    pub(crate) by: By,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// Everything below
+    All,
+    /// Turn by turn
+    Turn,
+    /// By role
+    Role,
+    /// By tool: calls and results
+    Tool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Truncate {
+    /// The tool result; standard input if none or `-`
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// The tool it comes from, for limits of its own in [truncate.tools]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+
+    /// Write a report to standard error as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Fail on warnings, too
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Layers {
+    /// One layer in full
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct Config {
+    /// What this key means, e.g. trigger.compact-at
+    #[arg(value_name = "KEY")]
+    pub(crate) key: Option<String>,
+
+    /// Every value in force, and where it comes from
+    #[arg(long)]
+    pub(crate) resolved: bool,
+
+    /// The defaults, with a comment over every key
+    #[arg(long)]
+    pub(crate) defaults: bool,
+
+    /// The whole reference as Markdown
+    #[arg(long)]
+    pub(crate) reference: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Overwrite a brute.toml that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// A number of tokens: `32000`, `32_000`, `32k`, `1m`.
+fn tokens(text: &str) -> Result<u64, String> {
+    let plain = text.trim().to_ascii_lowercase().replace('_', "");
+    let (digits, unit) = match plain.strip_suffix(['k', 'm']) {
+        Some(digits) if plain.ends_with('k') => (digits, 1_000.0),
+        Some(digits) => (digits, 1_000_000.0),
+        None => (plain.as_str(), 1.0),
+    };
+    let expected = || format!("expected a number of tokens like 32000, 32_000 or 32k, not `{text}`");
+    let number: f64 = digits.parse().map_err(|_| expected())?;
+    let tokens = number * unit;
+    // Beyond 2^53 a float no longer holds every whole number; no window is near that.
+    if tokens.fract() != 0.0 || !(1.0..9e15).contains(&tokens) {
+        return Err(expected());
+    }
+    Ok(tokens as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_of_tokens() {
+        for (text, number) in [("8000", 8_000), ("8_000", 8_000), ("8k", 8_000), ("1.5M", 1_500_000)] {
+            assert_eq!(tokens(text), Ok(number), "{text}");
+        }
+        for text in ["", "0", "-1", "k", "1.5", "1e999", "nan", "8kb", "99999999999999999999"] {
+            assert!(tokens(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Exit codes. They are part of the interface: scripts rely on them.
+
+use std::process::ExitCode;
+
+/// How the command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done; a conversation fits.
+    Fitted = 0,
+    /// Done, but the conversation is still above target.
+    NotFitted = 1,
+    /// The command line or `brute.toml` cannot be used.
+    Configuration = 2,
+    /// The input cannot be read or is no conversation, or the output cannot be written.
+    Input = 3,
+    /// The conversation is still above target, and the summarizer failed.
+    Summarizer = 4,
+    /// A fault of brute itself.
+    Bug = 70,
+}
+
+/// The table for `--help`.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0   done; the conversation fits (or needed nothing)
+  1   done, but the conversation is still above target
+  2   the command line or brute.toml cannot be used
+  3   the input cannot be read or is no conversation, or the output cannot be written
+  4   still above target, and the summarizer failed
+  70  a fault of brute itself (please report it)";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An end that needs words on standard error.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// How the command ends.
+    pub(crate) exit: Exit,
+    /// What to say. Empty if everything has been said.
+    pub(crate) message: String,
+}
+
+impl Failure {
+    /// The command line or `brute.toml` cannot be used.
+    pub(crate) fn configuration(message: impl ToString) -> Self {
+        Self { exit: Exit::Configuration, message: message.to_string() }
+    }
+
+    /// The input cannot be read, or the output cannot be written.
+    pub(crate) fn input(message: impl ToString) -> Self {
+        Self { exit: Exit::Input, message: message.to_string() }
+    }
+}
+
+/// What a verb gives back.
+pub(crate) type Done = Result<Exit, Failure>;

@@ -1,0 +1,60 @@
+//! The `brute` command: verbs around `brute-host`, and nothing that an embedder would want.
+
+mod args;
+mod exit;
+mod output;
+mod progress;
+mod report;
+mod session;
+mod setup;
+mod style;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Cli, Verb};
+use crate::exit::{Done, Exit, Failure};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = std::panic::catch_unwind(|| run(&cli)).unwrap_or_else(|_| {
+        let message = "this is a fault of brute itself; please report it with the lines above";
+        Err(Failure { exit: Exit::Bug, message: message.to_owned() })
+    });
+    match done {
+        Ok(exit) => exit.into(),
+        Err(Failure { exit, message }) => {
+            if !message.is_empty() {
+                output::say(&format!("{}: {message}", style::styled(style::BAD, "error")));
+            }
+            exit.into()
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Done {
+    match &cli.verb {
+        Verb::Compact(args) => verbs::compact::run(&cli.global, args),
+        Verb::Explain(args) => verbs::explain::run(&cli.global, args),
+        Verb::Count(args) => verbs::count::run(&cli.global, args),
+        Verb::Truncate(args) => verbs::truncate::run(&cli.global, args),
+        Verb::Check(args) => verbs::check::run(&cli.global, args),
+        Verb::Layers(args) => verbs::layers::run(args),
+        Verb::Config(args) => verbs::config::run(&cli.global, args),
+        Verb::Schema => verbs::config::schema(),
+        Verb::Init(args) => verbs::init::run(&cli.global, args),
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "brute", &mut script);
+            output::data(&script).map(|()| Exit::Fitted)
+        }
+        Verb::Man => {
+            let mut page = Vec::new();
+            // Writing to memory cannot fail.
+            let _ = clap_mangen::Man::new(Cli::command()).render(&mut page);
+            output::data(&page).map(|()| Exit::Fitted)
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A compaction as people and programs read it.
+
+use brute_host::formats::Document;
+use brute_host::ladder::{Blocker, Compaction, NotAsked, Outcome, RungReport, RungResult};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::setup::Sizing;
+use crate::style::{self, BAD, DIM, GOOD, HEAD, WARN, counted, number, styled};
+
+/// A compaction as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Report<'a> {
+    format: String,
+    carrier: &'a str,
+    model: Option<&'a str>,
+    counter: &'a str,
+    window: u64,
+    compact_at: u64,
+    target: u64,
+    overhead: u64,
+    before: u64,
+    after: u64,
+    messages_before: usize,
+    messages_after: usize,
+    duration_ms: f64,
+    rungs: Vec<Rung<'a>>,
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Rung<'a> {
+    #[serde(flatten)]
+    report: &'a RungReport,
+    duration_ms: f64,
+}
+
+fn milliseconds(duration: std::time::Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn of(document: &'a Document, sizing: &'a Sizing, done: &'a Compaction) -> Self {
+        let budget = sizing.compactor.budget();
+        let rungs = done.rungs.iter();
+        Self {
+            format: document.format().to_string(),
+            carrier: document.carrier(),
+            model: sizing.model.as_deref(),
+            counter: sizing.compactor.counter().id(),
+            window: budget.window(),
+            compact_at: budget.compact_at(),
+            target: budget.target(),
+            overhead: budget.overhead(),
+            before: done.before,
+            after: done.after,
+            messages_before: document.conversation().len(),
+            messages_after: done.conversation.len(),
+            duration_ms: milliseconds(done.duration),
+            rungs: rungs
+                .map(|report| Rung { report, duration_ms: milliseconds(report.duration) })
+                .collect(),
+            outcome: &done.outcome,
+        }
+    }
+}
+
+/// How a compaction ends the command.
+pub(crate) fn exit(done: &Compaction) -> Exit {
+    let summarizer_failed = (done.rungs.iter())
+        .any(|rung| matches!(rung.result, RungResult::Failed { summarizer: true, .. }));
+    match done.outcome.fits() {
+        true => Exit::Fitted,
+        false if summarizer_failed => Exit::Summarizer,
+        false => Exit::NotFitted,
+    }
+}
+
+/// What the conversation is and how much room there is.
+pub(crate) fn heading(name: &str, document: &Document, sizing: &Sizing, done: &Compaction) -> String {
+    let budget = sizing.compactor.budget();
+    let model = sizing.model.as_ref().map_or_else(String::new, |model| format!(" ({model})"));
+    let overhead = match budget.overhead() {
+        0 => String::new(),
+        overhead => format!(", {} of each request for tool schemas and framing", number(overhead)),
+    };
+    format!(
+        "{}\n{}\n{}\n",
+        styled(
+            HEAD,
+            &format!(
+                "{name}: {}, {} tokens",
+                counted(document.wire_len() as u64, "message"),
+                number(done.before)
+            )
+        ),
+        styled(
+            DIM,
+            &format!(
+                "{} ({}), counted by {}",
+                document.format(),
+                document.carrier(),
+                sizing.compactor.counter().id()
+            )
+        ),
+        styled(
+            DIM,
+            &format!(
+                "window {}{model}, compaction at {}, down to {}{overhead}",
+                number(budget.window()),
+                number(budget.compact_at()),
+                number(budget.target()),
+            )
+        ),
+    )
+}
+
+/// What each rung did.
+pub(crate) fn rungs(done: &Compaction) -> String {
+    let header = ["", "rung", "result", "before", "after", "saved", "edits", "calls", "time"];
+    let mut table = style::table(&header, &[3, 4, 5, 6, 7, 8]);
+    for (index, rung) in done.rungs.iter().enumerate() {
+        let asked = !matches!(rung.result, RungResult::NotAsked { .. });
+        let shown = |value: u64| if asked { number(value) } else { String::new() };
+        table.add_row([
+            (index + 1).to_string(),
+            rung.rung.clone(),
+            result(&rung.result).to_owned(),
+            shown(rung.before),
+            shown(rung.after),
+            shown(rung.before - rung.after),
+            shown(rung.edits as u64),
+            shown(rung.summarizer_calls as u64),
+            if asked { style::duration(rung.duration) } else { String::new() },
+        ]);
+    }
+    let mut text = style::lines(&table);
+    for rung in &done.rungs {
+        if let RungResult::Failed { reason, .. } = &rung.result {
+            text.push_str(&format!("\n{} `{}`: {reason}", styled(BAD, "failed"), rung.rung));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn result(result: &RungResult) -> &'static str {
+    match result {
+        RungResult::Applied => "applied",
+        RungResult::Declined => "nothing to give",
+        RungResult::Failed { .. } => "failed",
+        RungResult::NotAsked { reason: NotAsked::TargetMet } => "not needed",
+        RungResult::NotAsked { reason: NotAsked::When } => "not asked (`when`)",
+        RungResult::NotAsked { reason: NotAsked::Stopped } => "not asked (ended above)",
+    }
+}
+
+/// What came of it, and what stands in the way.
+pub(crate) fn outcome(done: &Compaction) -> String {
+    let after = number(done.after);
+    let saved = number(done.before - done.after);
+    match &done.outcome {
+        Outcome::BelowTrigger => {
+            format!("{}: {after} tokens need no compaction\n", styled(GOOD, "below the trigger"))
+        }
+        Outcome::Fitted => {
+            format!("{}: {after} tokens, {saved} saved\n", styled(GOOD, "fitted"))
+        }
+        Outcome::Partial { over_by, blockers } => format!(
+            "{}: {after} tokens, {saved} saved, still {} over\n{}",
+            styled(WARN, "not fitted"),
+            number(*over_by),
+            in_the_way(blockers)
+        ),
+        Outcome::Nothing { over_by, blockers } => format!(
+            "{}: no layer could give anything, {} over\n{}",
+            styled(BAD, "not fitted"),
+            number(*over_by),
+            in_the_way(blockers)
+        ),
+    }
+}
+
+fn in_the_way(blockers: &[Blocker]) -> String {
+    let lines = blockers.iter().map(|blocker| {
+        format!(
+            "  {:>9}  {}{}: {}\n",
+            number(blocker.tokens),
+            blocker.kind,
+            places(&blocker.messages),
+            blocker.kind.advice()
+        )
+    });
+    format!("in the way:\n{}", lines.collect::<String>())
+}
+
+/// ` (message 3)`, ` (messages 3, 7 to 9 and 12 more)`.
+fn places(messages: &[usize]) -> String {
+    const MOST: usize = 4;
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &message in messages {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == message => *last = message,
+            _ => runs.push((message, message)),
+        }
+    }
+    let shown: Vec<String> = (runs.iter().take(MOST))
+        .map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first} to {last}"),
+        })
+        .collect();
+    let hidden: usize = runs.iter().skip(MOST).map(|(first, last)| last - first + 1).sum();
+    let more = if hidden > 0 { format!(" and {hidden} more") } else { String::new() };
+    match messages.len() {
+        0 => String::new(),
+        1 => format!(" (message {})", shown.join("")),
+        _ => format!(" (messages {}{more})", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_in_runs() {
+        assert_eq!(places(&[]), "");
+        assert_eq!(places(&[3]), " (message 3)");
+        assert_eq!(places(&[3, 7, 8, 9]), " (messages 3, 7 to 9)");
+        assert_eq!(places(&[1, 3, 5, 7, 9, 10]), " (messages 1, 3, 5, 7 and 2 more)");
+    }
+}

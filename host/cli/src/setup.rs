@@ -1,0 +1,180 @@
+//! From the command line and `brute.toml` to a compactor.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use brute_core::TokenCounter;
+use brute_host::config::{self, Config, Diagnostic, Places, Room, Severity, Sources};
+use brute_host::formats::Document;
+use brute_host::ladder::{Budget, Compaction, Compactor};
+use brute_host::layers::Layers;
+use brute_host::tokens::{self, Tiktoken};
+
+use crate::args::{self, Global};
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::progress::Progress;
+
+/// What is configured.
+pub(crate) struct Setup {
+    /// The configuration.
+    pub(crate) config: Config,
+}
+
+/// What a conversation is counted by.
+pub(crate) struct Counting {
+    /// The model, as it was named.
+    pub(crate) model: Option<String>,
+    /// The size of its window, if it is known.
+    pub(crate) window: Option<u64>,
+    /// What counts.
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    /// What of each request is no messages, in tokens.
+    pub(crate) overhead: u64,
+}
+
+/// What a conversation is compacted by.
+pub(crate) struct Sizing {
+    /// The model, as it was named.
+    pub(crate) model: Option<String>,
+    /// The ladder and the room.
+    pub(crate) compactor: Compactor,
+    /// Whether the trigger has no say.
+    now: bool,
+}
+
+/// What the files and `--set` say, and all that is wrong with it.
+pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure> {
+    let cwd = std::env::current_dir()
+        .map_err(|error| Failure::configuration(format!("no current folder: {error}")))?;
+    let mut sources = match global.no_config {
+        true => Sources::default(),
+        false => Places::find(&cwd, global.config.as_deref()).read(&cwd).map_err(unreadable)?,
+    };
+    sources.set.clone_from(&global.set);
+    let loaded = config::load(&sources, &Layers::built_in());
+    Ok((sources, loaded))
+}
+
+fn unreadable(errors: Vec<config::ReadError>) -> Failure {
+    let each: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    Failure::configuration(each.join("\n"))
+}
+
+/// The configuration in force.
+pub(crate) fn load(global: &Global) -> Result<Setup, Failure> {
+    let (_, loaded) = read(global)?;
+    let Some(config) = loaded.config else {
+        show(&loaded.diagnostics);
+        return Err(Failure { exit: Exit::Configuration, message: String::new() });
+    };
+    if !global.quiet {
+        show(&loaded.diagnostics);
+    }
+    Ok(Setup { config })
+}
+
+/// Shows what is wrong with the configuration on standard error.
+pub(crate) fn show(diagnostics: &[Diagnostic]) {
+    if !diagnostics.is_empty() {
+        output::say(&config::render(diagnostics, true));
+    }
+}
+
+/// Whether any of them is an error.
+pub(crate) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+}
+
+impl Setup {
+    /// The room for a document, as the command line wants it.
+    fn room(&self, args: &args::Room, document: &Document) -> Result<Room, Failure> {
+        let mut config = self.config.clone();
+        if let Some(model) = &args.model {
+            // The model decides, unless the window is said as well.
+            config.window.model = Some(model.clone());
+            config.window.size = None;
+        }
+        config.window.size = args.window.or(config.window.size);
+        config.room(document.model().as_deref()).map_err(|error| {
+            Failure::configuration(format!("{error} (or say `--window 128k` or `--model NAME`)"))
+        })
+    }
+
+    fn model(&self, args: &args::Room, document: &Document) -> Option<String> {
+        args.model.clone().or_else(|| self.config.window.model.clone()).or_else(|| document.model())
+    }
+
+    /// What `document` is counted by. A window that is not known is no failure here.
+    pub(crate) fn counting(
+        &self,
+        args: &args::Room,
+        document: &Document,
+    ) -> Result<Counting, Failure> {
+        let model = self.model(args, document);
+        let (window, kind) = match self.room(args, document) {
+            Ok(room) => (Some(room.size), room.counter),
+            Err(_) => (args.window, self.config.window.counter.unwrap_or_default()),
+        };
+        let counter = tokens::counter(kind);
+        let overhead = overhead(document, &*counter);
+        Ok(Counting { model, window, counter, overhead })
+    }
+
+    /// What `document` is compacted by.
+    pub(crate) fn sizing(&self, args: &args::Room, document: &Document) -> Result<Sizing, Failure> {
+        let room = self.room(args, document)?;
+        let counter = tokens::counter(room.counter);
+        let overhead = overhead(document, &*counter);
+        let budget = match args.to {
+            None => room.budget,
+            Some(to) => Budget::new(room.size, 0, to.saturating_add(1), to)
+                .map_err(|error| Failure::configuration(format!("`--to {to}`: {error}")))?,
+        };
+        let mut compactor = Compactor::new(Arc::clone(&counter), budget.with_overhead(overhead))
+            .keeping(self.config.keep.tools.iter().cloned());
+        if let Some(options) = &self.config.summarizer {
+            compactor = compactor.summarizer(options.build(counter).map_err(Failure::configuration)?);
+        }
+        let compactor = room.rungs.into_iter().fold(compactor, Compactor::rung);
+        Ok(Sizing { model: self.model(args, document), compactor, now: args.to.is_some() })
+    }
+}
+
+/// What of each request is no messages: tool schemas, and what primes the reply.
+fn overhead(document: &Document, counter: &dyn TokenCounter) -> u64 {
+    let schemas = document.tools_text().map_or(0, |text| counter.count(&text));
+    u64::from(schemas) + u64::from(Tiktoken::REPLY_PRIMING)
+}
+
+/// Compacts `document`, showing progress to whoever watches.
+pub(crate) fn run(
+    global: &Global,
+    sizing: &Sizing,
+    document: &Document,
+) -> Result<Compaction, Failure> {
+    let progress = Progress::new(global.quiet);
+    progress.say("counting");
+    let shown = progress.clone();
+    let compactor = sizing.compactor.clone().on(move |event| shown.follow(event));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure { exit: Exit::Bug, message: format!("no runtime: {error}") })?;
+    let conversation = document.conversation().clone();
+    let done = runtime.block_on(async {
+        match sizing.now {
+            true => compactor.compact_now(conversation).await,
+            false => compactor.compact(conversation).await,
+        }
+    });
+    // A layer that overran its time may still be at work: nobody waits for it.
+    runtime.shutdown_background();
+    progress.finish();
+    Ok(done)
+}
+
+/// Where a new configuration goes.
+pub(crate) fn project_file() -> &'static Path {
+    Path::new(config::FILE_NAME)
+}

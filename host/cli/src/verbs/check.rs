@@ -1,0 +1,109 @@
+//! `brute check`: whether the configuration can be used, phase by phase.
+
+use brute_host::config::Diagnostic;
+use brute_host::truncation::Truncator;
+use serde::Serialize;
+
+use crate::args::{Check, Global};
+use crate::exit::{Done, Exit};
+use crate::style::{BAD, DIM, GOOD, WARN, styled};
+use crate::{output, setup};
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Report {
+    ok: bool,
+    files: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+    phases: Vec<Phase>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Phase {
+    name: &'static str,
+    ok: bool,
+    found: String,
+}
+
+pub(crate) fn run(global: &Global, args: &Check) -> Done {
+    let (sources, loaded) = setup::read(global)?;
+    let named = [&sources.user, &sources.project].into_iter().flatten();
+    let files: Vec<String> = named.map(|source| source.name.clone()).collect();
+    let failed = setup::has_errors(&loaded.diagnostics);
+    let mut phases = vec![
+        Phase {
+            name: "files",
+            ok: true,
+            found: match files.is_empty() {
+                true => "no brute.toml; the defaults hold".to_owned(),
+                false => files.join(", "),
+            },
+        },
+        Phase { name: "keys and values", ok: !failed, found: findings(&loaded.diagnostics) },
+    ];
+    if let Some(config) = &loaded.config {
+        let rungs: Vec<&str> = config.ladder.iter().map(|rung| rung.name.as_str()).collect();
+        phases.push(Phase { name: "ladder", ok: !rungs.is_empty(), found: rungs.join(" > ") });
+        let model = config.window.model.as_deref();
+        phases.push(match (config.room(None), model.or(Some("")).filter(|_| config.window.size.is_none())) {
+            (Ok(room), _) => Phase {
+                name: "window",
+                ok: true,
+                found: format!(
+                    "{} tokens, compaction at {}, down to {}",
+                    room.size,
+                    room.budget.compact_at(),
+                    room.budget.target()
+                ),
+            },
+            (Err(_), Some("")) => Phase {
+                name: "window",
+                ok: true,
+                found: "by the model that a session names".to_owned(),
+            },
+            (Err(error), _) => Phase { name: "window", ok: false, found: error.to_string() },
+        });
+        phases.push(spill(config));
+    }
+    let strict = args.deny_warnings && !loaded.diagnostics.is_empty();
+    let ok = phases.iter().all(|phase| phase.ok) && !strict;
+    if args.json {
+        output::json(&Report { ok, files, diagnostics: loaded.diagnostics, phases })?;
+    } else {
+        setup::show(&loaded.diagnostics);
+        let lines = phases.iter().map(|phase| {
+            let sign = if phase.ok { styled(GOOD, "ok") } else { styled(BAD, "no") };
+            format!("{sign}  {:<16} {}\n", phase.name, phase.found)
+        });
+        let end = match (ok, strict) {
+            (true, _) => styled(GOOD, "can be used"),
+            (false, true) => styled(WARN, "there are warnings"),
+            (false, false) => styled(BAD, "cannot be used"),
+        };
+        output::text(&format!("{}{end}\n", lines.collect::<String>()))?;
+    }
+    Ok(if ok { Exit::Fitted } else { Exit::Configuration })
+}
+
+fn findings(diagnostics: &[Diagnostic]) -> String {
+    match diagnostics.len() {
+        0 => "nothing to complain about".to_owned(),
+        1 => "1 finding, see above".to_owned(),
+        many => format!("{many} findings, see above"),
+    }
+}
+
+/// Whether full texts can be saved, without leaving anything behind.
+fn spill(config: &brute_host::config::Config) -> Phase {
+    let name = "tool output";
+    let truncator = match Truncator::new(config.truncate.clone()) {
+        Ok(truncator) => truncator,
+        Err(error) => return Phase { name, ok: false, found: error.to_string() },
+    };
+    let found = match truncator.spill().path() {
+        Some(path) => format!("full texts go to {}", path.display()),
+        None => styled(DIM, "full texts are not saved"),
+    };
+    Phase { name, ok: true, found }
+}

@@ -1,0 +1,29 @@
+//! `brute compact`: conversation in, conversation out.
+
+use brute_host::formats::WriteOptions;
+
+use crate::args::{Compact, Global};
+use crate::exit::Done;
+use crate::{output, report, session, setup};
+
+pub(crate) fn run(global: &Global, args: &Compact) -> Done {
+    let document = session::read(&args.session)?;
+    let setup = setup::load(global)?;
+    let sizing = setup.sizing(&args.room, &document)?;
+    let done = setup::run(global, &sizing, &document)?;
+    let options = WriteOptions { alternate_roles: args.alternate_roles };
+    let written = document.write(&done.conversation, &options);
+    match &args.output {
+        Some(file) => output::file(file, &written)?,
+        None => output::data(&written)?,
+    }
+    if args.json {
+        output::say_json(&report::Report::of(&document, &sizing, &done));
+    } else if !global.quiet {
+        let name = session::name(&args.session.file);
+        output::say(&report::heading(&name, &document, &sizing, &done));
+        output::say(&report::rungs(&done));
+        output::say(report::outcome(&done).trim_end());
+    }
+    Ok(report::exit(&done))
+}

@@ -1,0 +1,193 @@
+//! `brute count`: how large a conversation is, by turn, role and tool.
+
+use std::collections::BTreeMap;
+
+use brute_core::{Message, Part, Place};
+use brute_host::formats::Document;
+use serde::Serialize;
+
+use crate::args::{By, Count, Global};
+use crate::exit::{Done, Exit};
+use crate::style::{self, DIM, HEAD, counted, excerpt, number, share, styled};
+use crate::{output, session, setup};
+
+/// Characters of a request that the table shows.
+const EXCERPT: usize = 56;
+
+pub(crate) fn run(global: &Global, args: &Count) -> Done {
+    let document = session::read(&args.session)?;
+    let setup = setup::load(global)?;
+    let sizing = setup.counting(&args.room, &document)?;
+    let sums = Sums::of(&document, &sizing);
+    match args.json {
+        true => output::json(&sums)?,
+        false => output::text(&sums.text(&session::name(&args.session.file), args.by))?,
+    }
+    Ok(Exit::Fitted)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Sums {
+    format: String,
+    carrier: &'static str,
+    model: Option<String>,
+    counter: String,
+    window: Option<u64>,
+    messages: usize,
+    /// All messages, and what of the request is no messages.
+    tokens: u64,
+    overhead: u64,
+    turns: Vec<Turn>,
+    roles: BTreeMap<String, Sum>,
+    tools: BTreeMap<String, Tool>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Turn {
+    request: String,
+    messages: usize,
+    steps: usize,
+    tokens: u64,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Sum {
+    messages: usize,
+    tokens: u64,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Tool {
+    calls: usize,
+    call_tokens: u64,
+    result_tokens: u64,
+}
+
+impl Sums {
+    fn of(document: &Document, sizing: &setup::Counting) -> Self {
+        let counter = &*sizing.counter;
+        let conversation = document.conversation();
+        let outline = conversation.outline();
+        let messages = conversation.messages();
+        let tokens = |message: &Message| u64::from(message.tokens(counter));
+        let turns = outline.turns.iter().map(|turn| Turn {
+            request: turn.user.map_or_else(
+                || "(before the first request)".to_owned(),
+                |user| request(&messages[user]),
+            ),
+            messages: turn.span.len(),
+            steps: turn.steps.len(),
+            tokens: messages[turn.span.clone()].iter().map(|message| tokens(message)).sum(),
+        });
+        let mut roles: BTreeMap<String, Sum> = BTreeMap::new();
+        let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
+        for (index, message) in messages.iter().enumerate() {
+            let sum = roles.entry(message.role().to_string()).or_default();
+            sum.messages += 1;
+            sum.tokens += tokens(message);
+            for (part, call) in message.calls() {
+                let tool = tools.entry(call.name.clone()).or_default();
+                tool.calls += 1;
+                tool.call_tokens += u64::from(message.part_tokens(part, counter));
+                let result = outline.result_of(Place { message: index, part });
+                tool.result_tokens += result.map_or(0, |result| tokens(&messages[result.message]));
+            }
+        }
+        Self {
+            format: document.format().to_string(),
+            carrier: document.carrier(),
+            model: sizing.model.clone(),
+            counter: counter.id().to_owned(),
+            window: sizing.window,
+            messages: document.wire_len(),
+            tokens: roles.values().map(|sum| sum.tokens).sum(),
+            overhead: sizing.overhead,
+            turns: turns.collect(),
+            roles,
+            tools,
+        }
+    }
+
+    fn text(&self, name: &str, by: By) -> String {
+        let whole = self.tokens + self.overhead;
+        let model = self.model.as_ref().map_or_else(String::new, |model| format!(" for {model}"));
+        let mut text = format!(
+            "{}\n{}\n",
+            styled(
+                HEAD,
+                &format!(
+                    "{name}: {}, {} tokens",
+                    counted(self.messages as u64, "message"),
+                    number(whole)
+                )
+            ),
+            styled(
+                DIM,
+                &format!("{} ({}), counted by {}{model}", self.format, self.carrier, self.counter)
+            ),
+        );
+        if let Some(window) = self.window {
+            let share = share(whole, window);
+            let line = format!("{share} of a window of {}", number(window));
+            text.push_str(&format!("{}\n", styled(DIM, &line)));
+        }
+        if matches!(by, By::All | By::Role) {
+            let mut table = style::table(&["role", "messages", "tokens", "share"], &[1, 2, 3]);
+            for (role, sum) in &self.roles {
+                let messages = number(sum.messages as u64);
+                let share = share(sum.tokens, whole);
+                table.add_row([role.clone(), messages, number(sum.tokens), share]);
+            }
+            if self.overhead > 0 {
+                let share = share(self.overhead, whole);
+                let name = "tool schemas, framing".to_owned();
+                table.add_row([name, String::new(), number(self.overhead), share]);
+            }
+            text.push_str(&format!("\n{}\n", style::lines(&table)));
+        }
+        if matches!(by, By::All | By::Tool) && !self.tools.is_empty() {
+            let header = ["tool", "calls", "in calls", "in results", "share"];
+            let mut table = style::table(&header, &[1, 2, 3, 4]);
+            let mut tools: Vec<_> = self.tools.iter().collect();
+            tools.sort_by_key(|(_, tool)| std::cmp::Reverse(tool.call_tokens + tool.result_tokens));
+            for (name, tool) in tools {
+                table.add_row([
+                    name.clone(),
+                    number(tool.calls as u64),
+                    number(tool.call_tokens),
+                    number(tool.result_tokens),
+                    share(tool.call_tokens + tool.result_tokens, whole),
+                ]);
+            }
+            text.push_str(&format!("\n{}\n", style::lines(&table)));
+        }
+        if matches!(by, By::All | By::Turn) {
+            let header = ["turn", "messages", "steps", "tokens", "share", "request"];
+            let mut table = style::table(&header, &[0, 1, 2, 3, 4]);
+            for (index, turn) in self.turns.iter().enumerate() {
+                table.add_row([
+                    (index + 1).to_string(),
+                    number(turn.messages as u64),
+                    number(turn.steps as u64),
+                    number(turn.tokens),
+                    share(turn.tokens, whole),
+                    turn.request.clone(),
+                ]);
+            }
+            text.push_str(&format!("\n{}\n", style::lines(&table)));
+        }
+        text
+    }
+}
+
+fn request(message: &Message) -> String {
+    let words = message.parts().iter().find_map(|part| match part {
+        Part::Text(text) => Some(excerpt(text, EXCERPT)),
+        _ => None,
+    });
+    words.unwrap_or_else(|| "(no text)".to_owned())
+}

@@ -1,0 +1,132 @@
+//! `brute explain`: what `compact` would do, rung by rung.
+
+use std::collections::{HashMap, HashSet};
+
+use brute_core::{Message, MessageId, PartView, Role};
+use brute_host::formats::Document;
+use brute_host::ladder::Compaction;
+
+use crate::args::{Explain, Global};
+use crate::exit::Done;
+use crate::setup::Sizing;
+use crate::style::{self, BAD, DIM, GOOD, WARN, excerpt, number, styled};
+use crate::{output, report, session, setup};
+
+/// Characters of a message that the diff shows.
+const EXCERPT: usize = 72;
+
+pub(crate) fn run(global: &Global, args: &Explain) -> Done {
+    let document = session::read(&args.session)?;
+    let setup = setup::load(global)?;
+    let sizing = setup.sizing(&args.room, &document)?;
+    let done = setup::run(global, &sizing, &document)?;
+    if args.json {
+        output::json(&report::Report::of(&document, &sizing, &done))?;
+        return Ok(report::exit(&done));
+    }
+    let mut text = report::heading(&session::name(&args.session.file), &document, &sizing, &done);
+    text.push('\n');
+    text.push_str(&report::rungs(&done));
+    text.push('\n');
+    text.push_str(&report::outcome(&done));
+    if args.diff {
+        text.push('\n');
+        text.push_str(&diff(&document, &sizing, &done));
+    }
+    output::text(&text)?;
+    Ok(report::exit(&done))
+}
+
+/// One line for each message that went, came or changed, in the order of the conversation; runs of
+/// untouched messages are counted.
+fn diff(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
+    let before = document.conversation().messages();
+    let after = done.conversation.messages();
+    let kept: HashMap<MessageId, &Message> =
+        after.iter().map(|message| (message.id(), &**message)).collect();
+    let known: HashSet<MessageId> = before.iter().map(|message| message.id()).collect();
+    let mut lines = Lines { text: String::new(), untouched: 0 };
+    let mut next = after.iter().peekable();
+    for message in before {
+        // What came stands before the first message that it precedes.
+        if kept.contains_key(&message.id()) {
+            while let Some(added) = next.next_if(|next| next.id() != message.id()) {
+                lines.added(sizing, added);
+            }
+            next.next();
+        } else {
+            while let Some(added) = next.next_if(|next| !known.contains(&next.id())) {
+                lines.added(sizing, added);
+            }
+        }
+        let place = document.wire_index(message.id());
+        match kept.get(&message.id()) {
+            Some(now) if *now == &**message => lines.untouched += 1,
+            Some(now) => lines.changed(sizing, place, message, now),
+            None => lines.gone(sizing, place, message),
+        }
+    }
+    for added in next {
+        lines.added(sizing, added);
+    }
+    lines.flush();
+    lines.text
+}
+
+struct Lines {
+    text: String,
+    untouched: usize,
+}
+
+impl Lines {
+    fn flush(&mut self) {
+        if self.untouched > 0 {
+            let line = format!("       {} untouched", style::counted(self.untouched as u64, "message"));
+            self.text.push_str(&styled(DIM, &line));
+            self.text.push('\n');
+        }
+        self.untouched = 0;
+    }
+
+    fn line(&mut self, sign: String, place: Option<usize>, role: Role, size: &str, words: &str) {
+        self.flush();
+        let place = place.map_or_else(String::new, |place| format!("#{place}"));
+        let line = format!("{sign} {place:>6} {role:<9} {size:>16}  {words}");
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn gone(&mut self, sizing: &Sizing, place: Option<usize>, message: &Message) {
+        let size = number(u64::from(message.tokens(&**sizing.compactor.counter())));
+        self.line(styled(BAD, "-"), place, message.role(), &size, &words(message));
+    }
+
+    fn added(&mut self, sizing: &Sizing, message: &Message) {
+        let size = number(u64::from(message.tokens(&**sizing.compactor.counter())));
+        self.line(styled(GOOD, "+"), None, message.role(), &size, &words(message));
+    }
+
+    fn changed(&mut self, sizing: &Sizing, place: Option<usize>, from: &Message, to: &Message) {
+        let counter = &**sizing.compactor.counter();
+        let size = |message: &Message| number(u64::from(message.tokens(counter)));
+        let size = format!("{} > {}", size(from), size(to));
+        self.line(styled(WARN, "~"), place, to.role(), &size, &words(to));
+    }
+}
+
+/// The first words of a message.
+fn words(message: &Message) -> String {
+    let mut words = String::new();
+    for part in message.parts() {
+        let said = match PartView::from(part) {
+            PartView::Text(text) => text.to_owned(),
+            PartView::ToolCall { name, arguments, .. } => format!("{name}({arguments})"),
+            PartView::ToolResult(result) => result.text.to_owned(),
+            PartView::Media { kind } | PartView::Opaque { kind } => format!("({kind})"),
+            PartView::Reasoning { .. } => continue,
+        };
+        words.push_str(&said.chars().take(4 * EXCERPT).collect::<String>());
+        words.push(' ');
+    }
+    excerpt(&words, EXCERPT)
+}

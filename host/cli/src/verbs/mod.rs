@@ -1,0 +1,10 @@
+//! One module a verb.
+
+pub(crate) mod check;
+pub(crate) mod compact;
+pub(crate) mod config;
+pub(crate) mod count;
+pub(crate) mod explain;
+pub(crate) mod init;
+pub(crate) mod layers;
+pub(crate) mod truncate;

@@ -1,0 +1,40 @@
+//! `brute truncate`: caps one tool result; a filter.
+
+use std::path::Path;
+
+use brute_host::truncation::Truncator;
+use serde::Serialize;
+
+use crate::args::{Global, Truncate};
+use crate::exit::{Done, Exit, Failure};
+use crate::{output, session, setup};
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Report {
+    cut: bool,
+    total_lines: Option<u64>,
+    total_bytes: Option<u64>,
+    kept_bytes: Option<u64>,
+}
+
+pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
+    let setup = setup::load(global)?;
+    let truncator =
+        Truncator::new(setup.config.truncate.clone()).map_err(Failure::configuration)?;
+    let file = args.file.as_deref().unwrap_or(Path::new("-"));
+    let input = session::open(file)?;
+    let result = truncator
+        .truncate_reader(args.tool.as_deref(), input)
+        .map_err(|error| session::cannot_read(file, &error))?;
+    output::data(result.text.as_bytes())?;
+    if args.json {
+        output::say_json(&Report {
+            cut: result.cut.is_some(),
+            total_lines: result.cut.as_ref().map(|cut| cut.notice.total_lines as u64),
+            total_bytes: result.cut.as_ref().map(|cut| cut.notice.total_bytes as u64),
+            kept_bytes: result.cut.as_ref().map(|cut| cut.kept_bytes as u64),
+        });
+    }
+    Ok(Exit::Fitted)
+}

@@ -1,0 +1,377 @@
+//! Drives compaction: a list of messages, and the steps that a case takes with it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use brute_core::TokenCounter;
+use brute_host::formats::{Document, Format, ReadOptions, WriteOptions};
+use brute_host::ladder::{Budget, Compaction, Compactor, Event, Outcome, RungResult, Trigger};
+use serde_json::{Map, Value};
+
+use super::run::{Pass, Run};
+use super::settings::{self, Room};
+use super::summarizer::Fake;
+use super::validate::list_key;
+use super::wire::items;
+
+/// A list of messages, and what is remembered from step to step.
+pub struct Session {
+    format: Format,
+    settings: Value,
+    counter: Arc<dyn TokenCounter>,
+    repair: bool,
+    fake: Option<Arc<Fake>>,
+    room: Result<Room, String>,
+    trigger: Trigger,
+    text: String,
+    list: Vec<Value>,
+    body: Map<String, Value>,
+    /// A compaction that was begun and not waited for: its history, and how it ended.
+    begun: Option<(Document, Compaction)>,
+    runtime: tokio::runtime::Runtime,
+    run: Run,
+}
+
+/// The format that a case names, if it is supported.
+pub fn format(name: &str) -> Option<Format> {
+    name.replace('_', "-").parse().ok()
+}
+
+impl Session {
+    /// A session that begins with the input of a case.
+    pub fn new(
+        input: &Value,
+        settings: &Value,
+        counter: Arc<dyn TokenCounter>,
+        repair: bool,
+    ) -> Option<Self> {
+        let name = input["format"].as_str()?;
+        let mut body = Map::new();
+        for key in ["system", "tools", "model"] {
+            body.extend(input.get(key).map(|value| (key.to_owned(), value.clone())));
+        }
+        let raw = input["raw_json"].as_str();
+        let list = match raw {
+            // What no JSON reader takes as it is stays text.
+            Some(raw) => serde_json::from_str(raw).unwrap_or_default(),
+            None => items(&input[list_key(name)]).to_vec(),
+        };
+        let fake = Fake::new(settings, Arc::clone(&counter)).map(Arc::new);
+        let mut session = Self {
+            format: format(name)?,
+            settings: settings.clone(),
+            counter,
+            repair,
+            fake,
+            room: settings::room(settings),
+            trigger: Trigger::default(),
+            text: String::new(),
+            list: Vec::new(),
+            body,
+            begun: None,
+            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?,
+            run: Run { format: name.into(), settings: settings.clone(), ..Run::default() },
+        };
+        session.put(list.clone());
+        if let Some(raw) = raw {
+            session.text = raw.to_owned();
+        }
+        (session.run.given, session.run.fed) = (list.clone(), list);
+        Some(session)
+    }
+
+    /// Takes all steps of a case; one compaction if it names none.
+    ///
+    /// # Errors
+    /// If a step is not known.
+    pub fn take(mut self, input: &Value) -> Result<Run, String> {
+        match items(&input["sequence"]) {
+            [] => self.compact("compact"),
+            steps => {
+                for step in steps {
+                    self.step(step)?;
+                }
+            }
+        }
+        if let Some(fake) = &self.fake {
+            self.run.requests = fake.requests();
+        }
+        self.once_more();
+        Ok(self.run)
+    }
+
+    fn step(&mut self, step: &Value) -> Result<(), String> {
+        match step["do"].as_str().unwrap_or_default() {
+            name @ ("compact" | "compact_if_triggered") => self.compact(name),
+            "append" => {
+                let more = items(&step["messages"]).to_vec();
+                self.run.fed.extend(more.clone());
+                let before = (self.text.clone(), self.list.clone());
+                self.put([self.list.clone(), more].concat());
+                self.record("append", before, Pass { has_output: true, ..Pass::default() });
+            }
+            "check_trigger" => self.check_trigger(),
+            "set_model" => {
+                let name = step["model"].as_str().unwrap_or_default();
+                self.room = settings::room_of_model(&self.settings, name);
+                self.trigger = Trigger::default();
+            }
+            "compact_async" => self.begin()?,
+            "replace_history" => {
+                let list = items(&step["messages"]).to_vec();
+                self.run.fed = list.clone();
+                let before = (self.text.clone(), self.list.clone());
+                self.put(list);
+                self.record("replace", before, Pass { has_output: true, ..Pass::default() });
+            }
+            "await_compaction" => self.finish()?,
+            other => return Err(format!("unknown step `{other}`")),
+        }
+        Ok(())
+    }
+
+    /// Makes `list` the list of the request.
+    fn put(&mut self, list: Vec<Value>) {
+        let mut body = self.body.clone();
+        body.insert(list_key(self.run.format.as_str()).to_owned(), Value::Array(list.clone()));
+        self.text = Value::Object(body).to_string();
+        self.list = list;
+    }
+
+    /// Makes `text`, which the tool wrote, the text of the request.
+    fn take_text(&mut self, text: String) {
+        let value: Value = serde_json::from_str(&text).unwrap_or_default();
+        let list = if value.is_array() { &value } else { &value[list_key(&self.run.format)] };
+        self.list = items(list).to_vec();
+        self.text = text;
+    }
+
+    fn record(&mut self, step: &str, before: (String, Vec<Value>), pass: Pass) {
+        let body = serde_json::from_str(&self.text).unwrap_or_default();
+        self.run.passes.push(Pass {
+            step: step.into(),
+            before_text: before.0,
+            before: before.1,
+            text: self.text.clone(),
+            list: self.list.clone(),
+            body,
+            requests: self.fake.as_ref().map_or(0, |fake| fake.requests().len()),
+            ..pass
+        });
+    }
+
+    fn read(&self) -> Result<Document, Pass> {
+        let options = ReadOptions { format: Some(self.format), repair: self.repair, ..Default::default() };
+        Document::read(self.text.clone(), &options)
+            .map_err(|error| failed("error:invalid_input", error.to_string()))
+    }
+
+    /// Tokens of the request that are no messages.
+    fn overhead(&self, document: &Document) -> u64 {
+        document.tools_text().map_or(0, |tools| u64::from(self.counter.count(&tools)))
+    }
+
+    fn size(&self) -> u64 {
+        let Ok(document) = self.read() else { return 0 };
+        document.conversation().clone().measure(&*self.counter) + self.overhead(&document)
+    }
+
+    fn budget(&self, document: &Document) -> Result<Budget, Pass> {
+        let room = self.room.clone().map_err(|error| {
+            let (status, report) = error.split_once(' ').unwrap_or((&error, ""));
+            failed(status, report.to_owned())
+        })?;
+        Budget::new(room.window, 0, room.compact_at, room.compact_to)
+            .map(|budget| budget.with_overhead(self.overhead(document)))
+            .map_err(|error| failed("error:invalid_config", error.to_string()))
+    }
+
+    fn compactor(&self, budget: Budget) -> Result<Compactor, Pass> {
+        let kept = items(&self.settings["never_prune_tools"]).iter();
+        let kept = kept.filter_map(Value::as_str).map(str::to_owned);
+        let mut compactor = Compactor::new(Arc::clone(&self.counter), budget).keeping(kept);
+        for rung in settings::rungs(&self.settings)
+            .map_err(|error| failed("error:invalid_config", error))?
+        {
+            compactor = compactor.rung(rung);
+        }
+        if let Some(fake) = &self.fake {
+            compactor = compactor.summarizer(Arc::clone(fake) as _);
+        }
+        Ok(compactor)
+    }
+
+    fn compact(&mut self, step: &str) {
+        let before = (self.text.clone(), self.list.clone());
+        let begun = Instant::now();
+        let (text, mut pass) = self.compacted();
+        self.run.elapsed += begun.elapsed();
+        pass.tokens_before = self.size();
+        if let Some(text) = text {
+            self.take_text(text);
+        }
+        pass.tokens = self.size();
+        self.record(step, before, pass);
+    }
+
+    /// What a compaction makes of the text, and how that went.
+    fn compacted(&mut self) -> (Option<String>, Pass) {
+        let begun = self.read().and_then(|document| {
+            let budget = self.budget(&document)?;
+            Ok((self.compactor(budget)?, document))
+        });
+        let (compactor, document) = match begun {
+            Ok(begun) => begun,
+            Err(pass) => return (None, pass),
+        };
+        let budget = *compactor.budget();
+        let mut conversation = document.conversation().clone();
+        let large = budget.is_due(&mut conversation, &*self.counter);
+        let due = self.trigger.is_due(&budget, &mut conversation, &*self.counter);
+        let options = WriteOptions {
+            alternate_roles: self.settings["strict_alternation"].as_bool().unwrap_or(false),
+        };
+        let mut pass = Pass { triggered: Some(due), has_output: true, ..Pass::default() };
+        for repair in document.repairs() {
+            pass.statuses = vec!["repaired".into()];
+            pass.report.push_str(&format!("repaired: {repair}\n"));
+        }
+        if !due {
+            pass.statuses.push("noop".into());
+            if large {
+                pass.statuses.push("backing_off".into());
+            }
+            return (Some(written(&document, &conversation, &options)), pass);
+        }
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let observed = Arc::clone(&told);
+        let compactor = compactor.on(move |event| {
+            if let Event::Log { rung, message, .. } = event {
+                let line = format!("{rung}: {message}");
+                observed.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        let compaction = self.runtime.block_on(compactor.compact_now(conversation));
+        self.trigger.settle(&budget, compaction.after, compaction.outcome.fits());
+        let told = told.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
+        pass.report.push_str(&told);
+        describe(&mut pass, &compaction, &document);
+        (Some(written(&document, &compaction.conversation, &options)), pass)
+    }
+
+    fn check_trigger(&mut self) {
+        let before = (self.text.clone(), self.list.clone());
+        let checked = self.read().and_then(|document| {
+            let budget = self.budget(&document)?;
+            let mut conversation = document.conversation().clone();
+            let due = self.trigger.is_due(&budget, &mut conversation, &*self.counter);
+            Ok(Pass { triggered: Some(due), has_output: true, ..Pass::default() })
+        });
+        let mut pass = checked.unwrap_or_else(|pass| pass);
+        (pass.tokens_before, pass.tokens) = (self.size(), self.size());
+        self.record("check_trigger", before, pass);
+    }
+
+    /// Begins a compaction of the history as it is now.
+    fn begin(&mut self) -> Result<(), String> {
+        let begun = self.read().and_then(|document| {
+            let budget = self.budget(&document)?;
+            Ok((self.compactor(budget)?, document))
+        });
+        let (compactor, document) = begun.map_err(|pass| pass.report)?;
+        let conversation = document.conversation().clone();
+        let compaction = self.runtime.block_on(compactor.compact_now(conversation));
+        self.begun = Some((document, compaction));
+        Ok(())
+    }
+
+    /// Takes the result of the compaction that was begun, if it is still about this history: its
+    /// owner compares the conversation that it handed over with the one that it has now.
+    fn finish(&mut self) -> Result<(), String> {
+        let (document, compaction) =
+            self.begun.take().ok_or("there is no compaction to wait for")?;
+        let before = (self.text.clone(), self.list.clone());
+        let now = self.read().map_err(|pass| pass.report)?;
+        let mut pass = Pass { has_output: true, ..Pass::default() };
+        if now.conversation() == document.conversation() {
+            describe(&mut pass, &compaction, &document);
+            let text = written(&document, &compaction.conversation, &WriteOptions::default());
+            self.take_text(text);
+        } else {
+            pass.statuses.push("error:history_changed".into());
+        }
+        self.record("await_compaction", before, pass);
+        Ok(())
+    }
+
+    /// Compacts what came out, without the memory of the trigger.
+    fn once_more(&mut self) {
+        if !self.run.passes.iter().any(|pass| pass.step.contains("compact") && pass.has_output) {
+            return;
+        }
+        let asked = self.fake.as_ref().map_or(0, |fake| fake.requests().len());
+        self.trigger = Trigger::default();
+        let elapsed = self.run.elapsed;
+        self.compact("compact again");
+        self.run.elapsed = elapsed;
+        self.run.again = self.run.passes.pop().map(Box::new);
+        let now = self.fake.as_ref().map_or(0, |fake| fake.requests().len());
+        self.run.again_requests = now - asked;
+    }
+}
+
+fn failed(status: &str, report: String) -> Pass {
+    Pass { statuses: vec![status.into()], report, ..Pass::default() }
+}
+
+fn written(
+    document: &Document,
+    conversation: &brute_core::Conversation,
+    options: &WriteOptions,
+) -> String {
+    String::from_utf8_lossy(&document.write(conversation, options)).into_owned()
+}
+
+/// Puts into `pass` what the tool said about a compaction.
+fn describe(pass: &mut Pass, compaction: &Compaction, document: &Document) {
+    let mut asked_in_vain = false;
+    let mut summarized = false;
+    for rung in &compaction.rungs {
+        if rung.rounds > 0 {
+            pass.rungs.push(rung.rung.clone());
+            summarized |= rung.rung == "summarize";
+        }
+        if let RungResult::Failed { reason, summarizer } = &rung.result {
+            pass.report.push_str(&format!("\n{} failed: {reason}", rung.rung));
+            asked_in_vain |= summarizer;
+        }
+    }
+    let has_summarizer = compaction.rungs.iter().any(|rung| rung.rung == "summarize");
+    if asked_in_vain {
+        pass.statuses.push("error:summariser".into());
+    }
+    if has_summarizer && !summarized {
+        pass.statuses.push("degraded".into());
+    }
+    pass.statuses.push(
+        match compaction.outcome {
+            Outcome::BelowTrigger => "noop",
+            Outcome::Fitted => "fitted",
+            Outcome::Partial { .. } | Outcome::Nothing { .. } => "cannot_reach_target",
+        }
+        .into(),
+    );
+    pass.report.push_str(&format!("\nbefore {}, after {}", compaction.before, compaction.after));
+    for blocker in compaction.outcome.blockers() {
+        let messages = compaction.conversation.messages();
+        let places = blocker.messages.iter().filter_map(|index| messages.get(*index));
+        let places = places.filter_map(|message| document.wire_index(message.id())).collect();
+        pass.report.push_str(&format!(
+            "\nin the way: {} ({} tokens); {}",
+            blocker.kind,
+            blocker.tokens,
+            blocker.kind.advice()
+        ));
+        pass.blockers.push((blocker.kind.to_string(), places, blocker.tokens));
+    }
+}

@@ -1,0 +1,232 @@
+//! What is wrong with a configuration, where, and what to do about it.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+/// Where a value came from, weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// The defaults that ship.
+    Default,
+    /// The file of the user.
+    User,
+    /// The file of the project.
+    Project,
+    /// A `--set` on the command line, the first being 0.
+    Set(usize),
+}
+
+/// A text with settings, and what to call it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Its path, or `--set`.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+    /// Where it stands among the others.
+    pub origin: Origin,
+}
+
+impl Source {
+    /// The line and the column (in characters) of a byte of the text, both from 1.
+    pub fn position(&self, byte: usize) -> (usize, usize) {
+        let mut byte = byte.min(self.text.len());
+        while !self.text.is_char_boundary(byte) {
+            byte -= 1;
+        }
+        let before = &self.text[..byte];
+        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+    }
+
+    /// How a value at this byte is said to come from here: `brute.toml:12`.
+    pub(crate) fn cite(&self, byte: usize) -> String {
+        match self.origin {
+            Origin::Default => "the default".into(),
+            Origin::Set(_) => self.name.clone(),
+            Origin::User | Origin::Project => format!("{}:{}", self.name, self.position(byte).0),
+        }
+    }
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// There is no configuration until this is put right.
+    Error,
+    /// It works, but hardly as it was meant.
+    Warning,
+}
+
+/// A piece of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The text.
+    pub source: Arc<Source>,
+    /// Bytes of it.
+    pub span: Range<usize>,
+}
+
+/// Something that is wrong with a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The key at fault, from the top: `trigger.compact-at`, `ladder[1].keep-steps`. Empty if it is
+    /// no key.
+    pub key: String,
+    /// Where it is; nowhere in particular if the file cannot be read, for example.
+    pub place: Option<Place>,
+}
+
+impl Diagnostic {
+    pub(crate) fn error(message: impl Into<String>, key: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            message: message.into(),
+            help: None,
+            key: key.into(),
+            place: None,
+        }
+    }
+
+    pub(crate) fn warning(message: impl Into<String>, key: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(message, key) }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into()).filter(|help| !help.is_empty());
+        self
+    }
+
+    pub(crate) fn at(mut self, source: &Arc<Source>, span: Range<usize>) -> Self {
+        self.place = Some(Place { source: Arc::clone(source), span });
+        self
+    }
+
+    /// What to sort by: as one would read the sources.
+    pub(crate) fn order(&self) -> Option<(Origin, usize, usize)> {
+        self.place.as_ref().map(|place| (place.source.origin, place.span.start, place.span.end))
+    }
+
+    /// The diagnostic with the lines that it is about, in the manner of rustc, colored or plain.
+    pub fn render(&self, color: bool) -> String {
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let title = level.primary_title(self.message.as_str());
+        let help = self.help.as_ref().map(|help| Level::HELP.message(help.as_str()));
+        let group = match &self.place {
+            Some(place) => {
+                let text = place.source.text.as_str();
+                let span = printable(text, &place.span);
+                let annotation = AnnotationKind::Primary.span(span);
+                let snippet =
+                    Snippet::source(text).path(place.source.name.as_str()).annotation(annotation);
+                title.element(snippet)
+            }
+            None => Group::with_title(title),
+        };
+        renderer.render(&[group.elements(help)])
+    }
+}
+
+/// The span, inside the text and on its characters.
+fn printable(text: &str, span: &Range<usize>) -> Range<usize> {
+    let floor = |mut byte: usize| {
+        byte = byte.min(text.len());
+        while !text.is_char_boundary(byte) {
+            byte -= 1;
+        }
+        byte
+    };
+    let start = floor(span.start);
+    start..floor(span.end).max(start)
+}
+
+/// On one line: `brute.toml:7:1: error: … (did you mean …?)`.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            let (line, column) = place.source.position(place.span.start);
+            write!(f, "{}:{line}:{column}: ", place.source.name)?;
+        }
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(f, "{severity}: {}", self.message)?;
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, " ({help})"))
+    }
+}
+
+impl Serialize for Diagnostic {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let place = self.place.as_ref();
+        let position = place.map(|place| place.source.position(place.span.start));
+        let mut fields = serializer.serialize_struct("Diagnostic", 7)?;
+        fields.serialize_field("severity", &self.severity)?;
+        fields.serialize_field("message", &self.message)?;
+        fields.serialize_field("help", &self.help)?;
+        fields.serialize_field("key", &self.key)?;
+        fields.serialize_field("file", &place.map(|place| &place.source.name))?;
+        fields.serialize_field("line", &position.map(|(line, _)| line))?;
+        fields.serialize_field("column", &position.map(|(_, column)| column))?;
+        fields.end()
+    }
+}
+
+/// All of them, one after the other, with a line between them.
+pub fn render(diagnostics: &[Diagnostic], color: bool) -> String {
+    let texts: Vec<_> = diagnostics.iter().map(|diagnostic| diagnostic.render(color)).collect();
+    texts.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_characters_from_one() {
+        let source =
+            Source { name: "x".into(), text: "a = 1\nü = 2\n".into(), origin: Origin::User };
+        for (byte, position) in [(0, (1, 1)), (5, (1, 6)), (6, (2, 1)), (8, (2, 2)), (99, (3, 1))] {
+            assert_eq!(source.position(byte), position, "{byte}");
+        }
+    }
+
+    #[test]
+    fn without_a_place_only_the_words_are_said() {
+        let diagnostic = Diagnostic::error("cannot read `x`", "").help("see whether it exists");
+        assert_eq!(diagnostic.to_string(), "error: cannot read `x` (see whether it exists)");
+        insta::assert_snapshot!(diagnostic.render(false), @"
+        error: cannot read `x`
+         |
+         = help: see whether it exists
+        ");
+    }
+
+    #[test]
+    fn programs_get_line_and_column() {
+        let source = Arc::new(Source {
+            name: "brute.toml".into(),
+            text: "a\nbc\n".into(),
+            origin: Origin::Project,
+        });
+        let diagnostic = Diagnostic::warning("odd", "b").at(&source, 3..4);
+        let json = serde_json::to_value(&diagnostic).unwrap();
+        assert_eq!((&json["line"], &json["column"]), (&2.into(), &2.into()));
+        assert_eq!(diagnostic.to_string(), "brute.toml:2:2: warning: odd");
+    }
+}

@@ -1,0 +1,150 @@
+//! Which files there are, and what they say. The one place here that touches a disk.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Sources;
+use super::diagnostic::{Origin, Source};
+
+/// The name of the file.
+pub const FILE_NAME: &str = "brute.toml";
+
+/// The environment variable that names the user's file, instead of `brute/brute.toml` in the folder
+/// for configuration (`$XDG_CONFIG_HOME`, on Linux). Empty, there is none.
+pub const USER_FILE_VARIABLE: &str = "BRUTE_CONFIG";
+
+/// Where the files of a configuration are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The user's file.
+    pub user: Option<PathBuf>,
+    /// The project's.
+    pub project: Option<PathBuf>,
+}
+
+/// A file that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The system does not give it.
+    #[error("cannot read `{}`: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// It is no text.
+    #[error("`{}` is not UTF-8 text: line {line} holds other bytes", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The line of the first such byte, from 1.
+        line: usize,
+    },
+}
+
+impl Places {
+    /// The files that hold for work in the folder `cwd`: the user's, and the nearest `brute.toml` from
+    /// there upwards. `asked` is a file that the user asked for instead of the nearest.
+    pub fn find(cwd: &Path, asked: Option<&Path>) -> Self {
+        let folder = directories::ProjectDirs::from("", "", "brute");
+        let usual = folder.map(|folder| folder.config_dir().join(FILE_NAME));
+        Self::of(cwd, asked, env::var_os(USER_FILE_VARIABLE), usual)
+    }
+
+    fn of(
+        cwd: &Path,
+        asked: Option<&Path>,
+        variable: Option<OsString>,
+        usual: Option<PathBuf>,
+    ) -> Self {
+        let user = match variable {
+            Some(name) if name.is_empty() => None,
+            // Named, but not there: reading it will say so.
+            Some(name) => Some(cwd.join(name)),
+            None => usual.filter(|path| path.is_file()),
+        };
+        let nearest = || cwd.ancestors().map(|folder| folder.join(FILE_NAME)).find(|f| f.is_file());
+        let project = asked.map(|path| cwd.join(path)).or_else(nearest);
+        // In the user's own folder for configuration, the nearest file is the user's.
+        let project = project.filter(|path| asked.is_some() || user.as_ref() != Some(path));
+        Self { user, project }
+    }
+
+    /// What the files say. Names are relative to `cwd` where they are below it.
+    ///
+    /// # Errors
+    /// Every file that cannot be read.
+    pub fn read(&self, cwd: &Path) -> Result<Sources, Vec<ReadError>> {
+        let mut errors = Vec::new();
+        let mut file = |path: &Option<PathBuf>, origin| {
+            let read = read(path.as_deref()?, cwd, origin);
+            read.map_err(|error| errors.push(error)).ok()
+        };
+        let user = file(&self.user, Origin::User);
+        let project = file(&self.project, Origin::Project);
+        if errors.is_empty() {
+            Ok(Sources { user, project, ..Sources::default() })
+        } else {
+            Err(errors)
+        }
+    }
+}
+
+fn read(path: &Path, cwd: &Path, origin: Origin) -> Result<Source, ReadError> {
+    let bytes = fs::read(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+        ReadError::NotText { path: path.into(), line }
+    })?;
+    let name = path.strip_prefix(cwd).unwrap_or(path).display().to_string();
+    Ok(Source { name, text, origin })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_file_upwards_is_the_projects() {
+        let root = tempfile::tempdir().unwrap();
+        let deep = root.path().join("a/b");
+        fs::create_dir_all(&deep).unwrap();
+        let user = root.path().join("user.toml");
+        fs::write(&user, "version = 1\n").unwrap();
+        let file = root.path().join("a/brute.toml");
+        fs::write(&file, "[window]\nsize = 5000\n").unwrap();
+
+        let places = Places::of(&deep, None, None, Some(user.clone()));
+        assert_eq!(places, Places { user: Some(user.clone()), project: Some(file.clone()) });
+        let sources = places.read(&root.path().join("a")).unwrap();
+        assert_eq!(sources.project.unwrap().name, "brute.toml");
+        assert_eq!(sources.user.unwrap().name, user.display().to_string());
+
+        let asked = Places::of(&deep, Some(Path::new("x.toml")), Some("".into()), Some(user));
+        assert_eq!(asked, Places { user: None, project: Some(deep.join("x.toml")) });
+
+        let own = Places::of(&deep, None, None, Some(file.clone()));
+        assert_eq!(own, Places { user: Some(file), project: None });
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("binary.toml"), b"# fine\na = \"\xff\"\n").unwrap();
+        let places = Places::of(
+            root.path(),
+            Some(Path::new("binary.toml")),
+            Some("missing.toml".into()),
+            None,
+        );
+        let errors: Vec<_> =
+            places.read(root.path()).unwrap_err().iter().map(ToString::to_string).collect();
+        assert!(errors[0].starts_with("cannot read `") && errors[0].contains("missing.toml`: "));
+        assert!(errors[1].ends_with("binary.toml` is not UTF-8 text: line 2 holds other bytes"));
+    }
+}

@@ -1,0 +1,246 @@
+//! `brute.toml`: read, checked, resolved.
+//!
+//! ```text
+//! defaults < user file < project file < --set ─▶ check each ─▶ merge ─▶ Document ─▶ resolve ─▶ Config
+//!                                                    └──────────┴───────────┴──────────┴─▶ Diagnostics
+//! ```
+//!
+//! Nothing stops at the first error: what is wrong is taken out, and the rest is checked on. Tables
+//! merge key by key; a list, and so a ladder, replaces the one below it. Every value remembers where
+//! it was written.
+
+mod amount;
+mod check;
+mod de;
+mod diagnostic;
+mod document;
+mod files;
+mod node;
+mod reference;
+mod resolve;
+mod rungs;
+mod schema;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use brute_core::Strategy;
+
+use crate::ladder::{Budget, BudgetError, OnError, Rung, When};
+use crate::layers::Layers;
+use crate::models::{Model, ModelTable};
+use crate::summarizers::SummarizerOptions;
+use crate::tokens::CounterKind;
+use crate::truncation::TruncateOptions;
+
+pub use amount::Amount;
+pub use diagnostic::{Diagnostic, Origin, Place, Severity, Source, render};
+pub use document::{KeepOptions, TriggerOptions, WindowOptions};
+pub use files::{FILE_NAME, Places, ReadError, USER_FILE_VARIABLE};
+pub use reference::{UnknownKey, reference, reference_markdown};
+pub use resolve::{Loaded, load};
+pub use schema::json_schema;
+pub use show::{defaults_toml, init_toml, render_defaults};
+
+use node::Node;
+
+/// The texts that make up a configuration, on top of the defaults that ship.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The user's file.
+    pub user: Option<Source>,
+    /// The project's file, or the one that was asked for.
+    pub project: Option<Source>,
+    /// Settings from the command line, each a line as in a file: `trigger.compact-at = 0.8`.
+    pub set: Vec<String>,
+    /// Whether the program brings a summarizer of its own, so that none has to be configured.
+    pub own_summarizer: bool,
+}
+
+impl Sources {
+    /// All texts, weakest first.
+    fn all(&self) -> impl Iterator<Item = Source> {
+        let defaults = Source {
+            name: "defaults.toml".into(),
+            text: resolve::DEFAULTS.into(),
+            origin: Origin::Default,
+        };
+        let set = self.set.iter().enumerate().map(|(index, text)| Source {
+            name: "--set".into(),
+            text: text.clone(),
+            origin: Origin::Set(index),
+        });
+        std::iter::once(defaults).chain(self.user.clone()).chain(self.project.clone()).chain(set)
+    }
+}
+
+/// A rung as it is configured: conditions may still be shares of a window that is not known yet.
+#[derive(Clone)]
+pub struct ConfiguredRung {
+    /// How events and reports call it.
+    pub name: String,
+    /// The name of its layer.
+    pub layer: String,
+    /// The strategy, with its options.
+    pub strategy: Arc<dyn Strategy>,
+    /// Asked only if the request is still larger than this.
+    pub above: Option<Amount>,
+    /// What happens when the layer fails.
+    pub on_error: OnError,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+}
+
+impl fmt::Debug for ConfiguredRung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfiguredRung")
+            .field("name", &self.name)
+            .field("layer", &self.layer)
+            .field("above", &self.above)
+            .field("on_error", &self.on_error)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A configuration with all values present.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `[window]`.
+    pub window: WindowOptions,
+    /// `[trigger]`.
+    pub trigger: TriggerOptions,
+    /// `[truncate]`.
+    pub truncate: TruncateOptions,
+    /// `[keep]`.
+    pub keep: KeepOptions,
+    /// `[summarizer]`, if there is one.
+    pub summarizer: Option<SummarizerOptions>,
+    /// The models that ship, corrected and extended by `[models]`.
+    pub models: ModelTable,
+    /// `[[ladder]]`, from the top.
+    pub ladder: Vec<ConfiguredRung>,
+    /// What all that was made from.
+    tree: Node,
+}
+
+/// What is in force where there is no file: the defaults and the layers that ship.
+impl Default for Config {
+    fn default() -> Self {
+        // The defaults are part of the program and a test loads them, so there is no failure to report.
+        load(&Sources::default(), &Layers::built_in()).config.unwrap_or_else(|| Self {
+            window: WindowOptions::default(),
+            trigger: TriggerOptions::default(),
+            truncate: TruncateOptions::default(),
+            keep: KeepOptions::default(),
+            summarizer: None,
+            models: ModelTable::shipped(),
+            ladder: Vec::new(),
+            tree: Node::empty(),
+        })
+    }
+}
+
+/// How much room there is for a conversation with one model, and the ladder for it.
+#[derive(Clone)]
+pub struct Room {
+    /// The model, if its name is known.
+    pub model: Option<Model>,
+    /// The size of the window in tokens.
+    pub size: u64,
+    /// What counts.
+    pub counter: CounterKind,
+    /// When a compaction starts and what it aims for. Tool schemas are not in it yet.
+    pub budget: Budget,
+    /// The ladder.
+    pub rungs: Vec<Rung>,
+}
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rungs: Vec<_> = self.rungs.iter().map(|rung| &rung.name).collect();
+        f.debug_struct("Room")
+            .field("model", &self.model)
+            .field("size", &self.size)
+            .field("counter", &self.counter)
+            .field("budget", &self.budget)
+            .field("rungs", &rungs)
+            .finish()
+    }
+}
+
+/// Why there is no room.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RoomError {
+    /// Nobody said how large the window is.
+    #[error(
+        "the size of the window is not known: set `window.size` or `window.model`, or name the model in the session"
+    )]
+    NoWindow,
+    /// The model's window is not known.
+    #[error("no window is known for the model `{name}`{}; set `window.size`", did_you_mean(.nearest))]
+    UnknownModel {
+        /// The name.
+        name: String,
+        /// A name that is known.
+        nearest: Option<String>,
+    },
+    /// The figures leave no room.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+}
+
+fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
+}
+
+impl Config {
+    /// The room for a session. `named` is the model that the session itself names; it counts where the
+    /// configuration names none. A configured `size` or `counter` wins over what is known about the model.
+    ///
+    /// ```
+    /// use brute_host::config::Config;
+    /// let room = Config::default().room(Some("gpt-4o")).unwrap();
+    /// assert_eq!((room.size, room.budget.compact_at()), (128_000, 89_600));
+    /// ```
+    ///
+    /// # Errors
+    /// If the size of the window is not known, or too small for what the configuration asks.
+    pub fn room(&self, named: Option<&str>) -> Result<Room, RoomError> {
+        let name = self.window.model.as_deref().or(named);
+        let model = name.and_then(|name| self.models.find(name));
+        let size = match (self.window.size, model, name) {
+            (Some(size), ..) => size,
+            (None, Some(model), _) => u64::from(model.window),
+            (None, None, None) => return Err(RoomError::NoWindow),
+            (None, None, Some(name)) => {
+                let nearest = self.models.suggest(name).map(str::to_owned);
+                return Err(RoomError::UnknownModel { name: name.into(), nearest });
+            }
+        };
+        let budget = Budget::new(
+            size,
+            self.window.reserve.tokens(size),
+            self.trigger.compact_at.tokens(size),
+            self.trigger.compact_to.tokens(size),
+        )?;
+        let counter = self.window.counter.or(model.map(|model| model.counter)).unwrap_or_default();
+        Ok(Room { model: model.cloned(), size, counter, budget, rungs: self.rungs(size) })
+    }
+
+    /// The ladder for a window of so many tokens.
+    pub fn rungs(&self, size: u64) -> Vec<Rung> {
+        let rungs = self.ladder.iter().map(|rung| Rung {
+            name: rung.name.clone(),
+            strategy: Arc::clone(&rung.strategy),
+            when: rung.above.map(|above| When { above: above.tokens(size) }),
+            on_error: rung.on_error,
+            timeout: rung.timeout,
+        });
+        rungs.collect()
+    }
+}

@@ -1,0 +1,166 @@
+//! The ladder: from tables to rungs with strategies.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use brute_core::Strategy;
+
+use super::ConfiguredRung;
+use super::amount::Amount;
+use super::check::explained;
+use super::de::reword;
+use super::diagnostic::{Diagnostic, Origin};
+use super::document::{RungOptions, TriggerOptions, rung_fields};
+use super::node::{Kind, Node};
+use super::resolve::{Loader, path_of, said_of, with_key};
+use crate::layers::{BuildError, LayerKind};
+
+impl Loader<'_> {
+    /// The rungs, each with its place in the tree.
+    pub(super) fn ladder(
+        &mut self,
+        tree: &Node,
+        has_summarizer: bool,
+    ) -> Vec<(usize, ConfiguredRung)> {
+        let Some(node) = tree.get(&["ladder"]) else { return Vec::new() };
+        let Kind::List(items) = &node.kind else { return Vec::new() };
+        let by_default = node.origin() == Origin::Default;
+        let mut rungs: Vec<(usize, ConfiguredRung)> = Vec::new();
+        let mut names: HashMap<String, usize> = HashMap::new();
+        for (index, item) in items.iter().enumerate() {
+            let Some(layer) = item.get(&["layer"]).and_then(Node::text) else { continue };
+            let Some(kind) = self.layers.get(layer) else { continue };
+            let path = format!("ladder[{index}]");
+            if kind.needs_summarizer && !has_summarizer {
+                if !by_default {
+                    let message = format!("`{layer}` needs a summarizer, and none is configured");
+                    let help = "add a section `[summarizer]`, or take the rung out";
+                    let diagnostic = Diagnostic::error(message, format!("{path}.layer")).help(help);
+                    self.report(item, &["layer"], diagnostic);
+                }
+                continue;
+            }
+            if let Some(rung) = self.configured(kind, item, &path) {
+                let entry = names.entry(rung.name.clone()).or_default();
+                *entry += 1;
+                if *entry == 2 {
+                    let message = format!("two rungs are called `{}`", rung.name);
+                    let diagnostic = Diagnostic::error(message, format!("{path}.name")).help(
+                        "give one of them another `name`, so that reports can tell them apart",
+                    );
+                    let at = if item.get(&["name"]).is_some() { "name" } else { "layer" };
+                    self.report(item, &[at], diagnostic);
+                }
+                rungs.push((index, rung));
+            }
+        }
+        rungs
+    }
+
+    fn configured(&mut self, kind: &LayerKind, item: &Node, path: &str) -> Option<ConfiguredRung> {
+        let mut own = item.clone();
+        let mut options = item.clone();
+        let is_own = |key: &str| rung_fields().iter().any(|field| field.name == key);
+        own.table_mut()?.retain(|key, _| is_own(key));
+        options.table_mut()?.retain(|key, _| !is_own(key));
+        let (read, faults) = own.read::<RungOptions>();
+        for fault in faults {
+            let place = fault.place.unwrap_or((Arc::clone(&item.source), item.span.clone()));
+            let (key, name) =
+                path_of(item, &place.0, &place.1, path.to_owned()).unwrap_or_default();
+            if !self.is_aftermath(&fault.message, &key) {
+                let diagnostic = Diagnostic::error(with_key(&fault.message, &name), key);
+                self.diagnostics.push(diagnostic.at(&place.0, place.1));
+            }
+        }
+        let strategy = self.strategy(kind, item, &options, path);
+        let read = read?;
+        Some(ConfiguredRung {
+            name: read.name.unwrap_or_else(|| kind.name.clone()),
+            layer: kind.name.clone(),
+            strategy: strategy?,
+            above: read.when.map(|when| when.above),
+            on_error: read.on_error,
+            timeout: read.timeout.map(Into::into),
+        })
+    }
+
+    fn strategy(
+        &mut self,
+        kind: &LayerKind,
+        item: &Node,
+        options: &Node,
+        path: &str,
+    ) -> Option<Arc<dyn Strategy>> {
+        let error = match kind.build(options.to_json()) {
+            Ok(strategy) => return Some(strategy),
+            Err(error) => error,
+        };
+        let doc = |option: &str| {
+            let field = kind.fields().iter().find(|field| field.name == option);
+            field.map_or_else(String::new, |field| explained(option, &field.summary()))
+        };
+        match error {
+            BuildError::Option { option, message } => {
+                let message = said_of(&option, message);
+                let diagnostic = Diagnostic::error(message, format!("{path}.{option}"));
+                let at = if item.get(&[&option]).is_some() { &option } else { "layer" };
+                self.report(item, &[at], diagnostic.help(doc(&option)));
+            }
+            BuildError::Form(whole) => {
+                // The error does not say which option it is about: try each by itself.
+                let mut found = false;
+                for (key, entry) in options.table().into_iter().flatten() {
+                    let alone = serde_json::json!({ key: entry.node.to_json() });
+                    if let Err(BuildError::Form(message)) = kind.build(alone) {
+                        let message = with_key(&reword(&message), key);
+                        let diagnostic = Diagnostic::error(message, format!("{path}.{key}"));
+                        self.diagnostics.push(entry.node.at_value(diagnostic.help(doc(key))));
+                        found = true;
+                    }
+                }
+                if !found {
+                    let message = format!("`{}` does not take these options: {whole}", kind.name);
+                    self.report(item, &["layer"], Diagnostic::error(message, path));
+                }
+            }
+        }
+        None
+    }
+
+    /// Conditions that make no difference.
+    pub(super) fn conditions(
+        &mut self,
+        tree: &Node,
+        rungs: &[(usize, ConfiguredRung)],
+        trigger: &TriggerOptions,
+        size: Option<u64>,
+    ) {
+        let Some(Kind::List(items)) = tree.get(&["ladder"]).map(|node| &node.kind) else { return };
+        for (index, rung) in rungs {
+            let (Some(above), Some(item)) = (rung.above, items.get(*index)) else { continue };
+            let (always, hardly) = match (above, trigger.compact_to, size) {
+                (above, to, Some(size)) => {
+                    (above.tokens(size) <= to.tokens(size), above.tokens(size) >= size)
+                }
+                (Amount::Share(above), Amount::Share(to), None) => (above <= to, above >= 1.0),
+                (Amount::Tokens(above), Amount::Tokens(to), None) => (above <= to, false),
+                _ => (false, false),
+            };
+            let message = if always {
+                format!(
+                    "`above` ({above}) always holds: a rung is asked only while the request is larger \
+                     than `compact-to` ({})",
+                    trigger.compact_to
+                )
+            } else if hardly {
+                format!("`above` ({above}) holds only where the request is larger than the window")
+            } else {
+                continue;
+            };
+            let diagnostic = Diagnostic::warning(message, format!("ladder[{index}].when.above"))
+                .help("give an amount between `compact-to` and the window, or leave `when` out");
+            self.report(item, &["when", "above"], diagnostic);
+        }
+    }
+}

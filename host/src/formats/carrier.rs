@@ -1,0 +1,173 @@
+//! Where in an input the messages stand, and what is around them.
+
+use super::json::{Source, View};
+use super::{ReadError, ReadOptions};
+
+/// A list of messages in an input.
+#[derive(Debug)]
+pub(super) struct Carrier {
+    /// What it is, for people.
+    pub(super) name: &'static str,
+    /// The array of messages; none if they are the lines of the file.
+    pub(super) list: Option<usize>,
+    /// The object that holds the array, with settings beside it.
+    pub(super) body: Option<usize>,
+}
+
+impl Carrier {
+    /// Finds the messages.
+    pub(super) fn find(source: &Source, options: &ReadOptions) -> Result<Self, ReadError> {
+        let roots: Vec<View<'_>> = source.roots().collect();
+        let found = match roots.as_slice() {
+            [] => return Err(ReadError::Empty),
+            [root] => of_one(*root)?,
+            lines => of_lines(lines)?,
+        };
+        let (count, carrier) = (found.carriers.len(), found.name);
+        let pick = match options.pick {
+            None if count > 1 => return Err(ReadError::Several { count, carrier }),
+            pick => pick.unwrap_or(0),
+        };
+        let chosen =
+            found.carriers.into_iter().nth(pick).ok_or(ReadError::NoSuchPick { pick, count })?;
+        if let Some(list) = chosen.list
+            && source.at(list).items().next().is_none()
+        {
+            return Err(ReadError::NoMessages { pointer: source.pointer(list) });
+        }
+        Ok(chosen)
+    }
+
+    /// The messages, in order.
+    pub(super) fn messages<'s>(&self, source: &'s Source) -> Vec<View<'s>> {
+        match self.list {
+            Some(list) => source.at(list).items().collect(),
+            None => source.roots().collect(),
+        }
+    }
+}
+
+/// The conversations of an input.
+struct Found {
+    name: &'static str,
+    carriers: Vec<Carrier>,
+}
+
+impl Found {
+    fn one(name: &'static str, list: Option<usize>, body: Option<usize>) -> Self {
+        Self { name, carriers: vec![Carrier { name, list, body }] }
+    }
+}
+
+fn of_one(root: View<'_>) -> Result<Found, ReadError> {
+    if root.is_object() {
+        if let Some(carrier) = of_object(root) {
+            return Ok(Found { name: carrier.name, carriers: vec![carrier] });
+        }
+        if let Some(simulations) = root.get("simulations").filter(|list| list.is_array()) {
+            return several("tau2 simulations", simulations.items(), simulations);
+        }
+        if is_message(root) {
+            return Ok(Found::one("JSON lines", None, None));
+        }
+    }
+    if root.is_array() {
+        let mut items = root.items();
+        return match items.next() {
+            None => Ok(Found::one("bare array", Some(root.index()), None)),
+            Some(first) if is_message(first) || !holds_conversation(first) => {
+                let wrong = root.items().enumerate().find(|(_, item)| !is_message(*item));
+                match wrong {
+                    None => Ok(Found::one("bare array", Some(root.index()), None)),
+                    Some((index, item)) => Err(ReadError::Unrecognized {
+                        found: format!(
+                            "an array whose element {index} is {}, not a message with a `role`",
+                            item.describe()
+                        ),
+                    }),
+                }
+            }
+            Some(_) => several("an array of conversations", root.items(), root),
+        };
+    }
+    Err(ReadError::Unrecognized { found: root.describe() })
+}
+
+fn of_lines(lines: &[View<'_>]) -> Result<Found, ReadError> {
+    if lines.iter().all(|line| is_message(*line)) {
+        return Ok(Found::one("JSON lines", None, None));
+    }
+    if lines.iter().all(|line| holds_conversation(*line)) {
+        let carriers = lines.iter().filter_map(|line| conversation_of(*line)).collect();
+        return Ok(Found { name: "JSON lines, one conversation a line", carriers });
+    }
+    let wrong = lines.iter().find(|line| !is_message(**line)).or(lines.first());
+    let found = wrong.map_or_else(String::new, |line| {
+        let position = line.source().position(line.span().start);
+        format!(
+            "{} JSON values, of which the one in line {} is {}",
+            lines.len(),
+            position.line,
+            line.describe()
+        )
+    });
+    Err(ReadError::Unrecognized { found })
+}
+
+fn several<'a>(
+    name: &'static str,
+    items: impl Iterator<Item = View<'a>>,
+    list: View<'a>,
+) -> Result<Found, ReadError> {
+    let carriers: Option<Vec<Carrier>> = items.map(conversation_of).collect();
+    match carriers {
+        Some(carriers) if !carriers.is_empty() => Ok(Found { name, carriers }),
+        _ => Err(ReadError::Unrecognized {
+            found: format!("{} whose elements are not all conversations", list.describe()),
+        }),
+    }
+}
+
+fn holds_conversation(value: View<'_>) -> bool {
+    conversation_of(value).is_some()
+}
+
+fn conversation_of(value: View<'_>) -> Option<Carrier> {
+    if value.is_array() {
+        let is_list = value.items().next().is_some() && value.items().all(is_message);
+        return is_list.then(|| Carrier {
+            name: "array of messages",
+            list: Some(value.index()),
+            body: None,
+        });
+    }
+    of_object(value)
+}
+
+fn of_object(object: View<'_>) -> Option<Carrier> {
+    let list = |key: &str| {
+        let list = object.get(key).filter(|list| list.is_array())?;
+        list.items().all(is_message).then(|| list.index())
+    };
+    let carrier = |name, list| Carrier { name, list: Some(list), body: Some(object.index()) };
+    if let Some(messages) = list("messages") {
+        let format = object.get("trajectory_format").and_then(View::text);
+        let is_mini = format.is_some_and(|format| format.starts_with("mini-swe-agent"));
+        let name = match () {
+            () if is_mini => "mini-swe-agent trajectory",
+            () if object.get("model").is_some() => "request body",
+            () if object.get("task_id").is_some() => "tau2 simulation",
+            () => "object with messages",
+        };
+        return Some(carrier(name, messages));
+    }
+    if let Some(history) = list("history") {
+        return Some(carrier("SWE-agent trajectory", history));
+    }
+    list("traj").map(|traj| carrier("tau-bench result", traj))
+}
+
+/// What has a role is a message. Whether the role is known is for its format to say.
+fn is_message(value: View<'_>) -> bool {
+    value.is_object() && value.get("role").is_some_and(View::is_string)
+}

@@ -1,0 +1,49 @@
+//! Which format messages are in, told by what only one of them allows.
+
+use super::Format;
+use super::json::View;
+
+/// The format of `messages`, which stand in `body`.
+///
+/// What the body says decides first, then the first message that only one format allows. Messages of
+/// plain text fit both; they are read as OpenAI Chat, which is what most tools write.
+pub(super) fn format(body: Option<View<'_>>, messages: &[View<'_>]) -> Format {
+    body.and_then(of_body)
+        .or_else(|| messages.iter().find_map(|message| of_message(*message)))
+        .unwrap_or(Format::OpenaiChat)
+}
+
+fn of_body(body: View<'_>) -> Option<Format> {
+    for (key, value) in body.members() {
+        let is_anthropic = match key.text().as_deref() {
+            Some("system") => value.is_string() || value.is_array(),
+            Some("anthropic_version") => true,
+            Some("thinking") => value.get("type").is_some(),
+            Some("tools") => value.items().any(|tool| tool.get("input_schema").is_some()),
+            _ => false,
+        };
+        if is_anthropic {
+            return Some(Format::Anthropic);
+        }
+    }
+    let tools = body.get("tools")?;
+    tools.items().any(|tool| tool.get("function").is_some()).then_some(Format::OpenaiChat)
+}
+
+fn of_message(message: View<'_>) -> Option<Format> {
+    let role = message.get("role").and_then(View::text)?;
+    if !matches!(&*role, "user" | "assistant") {
+        return Some(Format::OpenaiChat);
+    }
+    let has = |key: &str| message.get(key).is_some_and(|value| !value.is_null());
+    if has("tool_calls") || has("function_call") || has("tool_call_id") {
+        return Some(Format::OpenaiChat);
+    }
+    message.get("content")?.items().find_map(|block| {
+        match block.get("type").and_then(View::text).as_deref()? {
+            "text" => None,
+            "image_url" | "input_audio" | "file" | "refusal" => Some(Format::OpenaiChat),
+            _ => Some(Format::Anthropic),
+        }
+    })
+}

@@ -1,0 +1,302 @@
+//! JSON as it lies in the file: where each value stands, nothing copied.
+//!
+//! A value tree would lose what law 7 is about: spelling, order, white space. So the text stays, and
+//! a flat tape of nodes says where in it each value begins and ends.
+
+mod fault;
+mod list;
+mod parse;
+mod string;
+mod style;
+
+pub(super) use fault::{Fault, Position};
+pub(super) use list::{Item, List};
+pub(super) use string::{quote, unescape};
+pub(super) use style::{Style, compact, compact_with};
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// What a value is. Strings are told apart by whether they need decoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Null,
+    True,
+    False,
+    Number,
+    PlainString,
+    EscapedString,
+    Array,
+    Object,
+}
+
+/// One value, in document order. The children of a container follow it on the tape; the members of
+/// an object alternate between key and value.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    kind: Kind,
+    start: usize,
+    end: usize,
+    /// The node after this one and all that is in it.
+    next: usize,
+}
+
+/// JSON text, and where its values stand in it.
+#[derive(Debug)]
+pub(super) struct Source {
+    text: String,
+    nodes: Vec<Node>,
+    roots: Vec<usize>,
+    lone_surrogates: Vec<usize>,
+}
+
+impl Source {
+    /// Reads any number of JSON values, one after the other.
+    pub(super) fn parse(text: String) -> Result<Self, Fault> {
+        parse::parse(text)
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    pub(super) fn roots(&self) -> impl ExactSizeIterator<Item = View<'_>> {
+        self.roots.iter().map(|at| self.at(*at))
+    }
+
+    pub(super) fn at(&self, node: usize) -> View<'_> {
+        View { source: self, at: node }
+    }
+
+    /// Where escapes of half a surrogate pair stand: each six bytes, `\ud83d`.
+    pub(super) fn lone_surrogates(&self) -> &[usize] {
+        &self.lone_surrogates
+    }
+
+    /// The innermost value that holds the byte at `offset`.
+    pub(super) fn innermost(&self, offset: usize) -> Option<View<'_>> {
+        let found = self.nodes.partition_point(|node| node.start <= offset).checked_sub(1)?;
+        Some(self.at(found))
+    }
+
+    /// The JSON pointer to `node`. Where there are several roots, they are pointed at like the
+    /// elements of an array.
+    pub(super) fn pointer(&self, node: usize) -> String {
+        let mut pointer = String::new();
+        let root = self.roots.partition_point(|root| *root <= node).saturating_sub(1);
+        if self.roots.len() > 1 {
+            // Writing to a string cannot fail.
+            let _ = write!(pointer, "/{root}");
+        }
+        let Some(mut at) = self.roots.get(root).map(|root| self.at(*root)) else {
+            return pointer;
+        };
+        while at.at != node {
+            let child = match at.kind() {
+                Kind::Object => {
+                    at.members().find(|(_, value)| value.holds(node)).map(|(key, value)| {
+                        let key =
+                            key.text().unwrap_or_default().replace('~', "~0").replace('/', "~1");
+                        pointer.push('/');
+                        pointer.push_str(&key);
+                        value
+                    })
+                }
+                _ => at.items().enumerate().find(|(_, item)| item.holds(node)).map(
+                    |(index, item)| {
+                        let _ = write!(pointer, "/{index}");
+                        item
+                    },
+                ),
+            };
+            match child {
+                Some(child) => at = child,
+                None => break,
+            }
+        }
+        pointer
+    }
+
+    /// Line and column of the byte at `offset`, both from 1.
+    pub(super) fn position(&self, offset: usize) -> Position {
+        Position::of(&self.text, offset)
+    }
+}
+
+/// One value in its source.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View<'a> {
+    source: &'a Source,
+    at: usize,
+}
+
+impl<'a> View<'a> {
+    fn node(self) -> Node {
+        self.source.nodes[self.at]
+    }
+
+    pub(super) fn source(self) -> &'a Source {
+        self.source
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.at
+    }
+
+    /// The node after this value and all that is in it.
+    pub(super) fn end_index(self) -> usize {
+        self.node().next
+    }
+
+    fn holds(self, node: usize) -> bool {
+        (self.at..self.node().next).contains(&node)
+    }
+
+    pub(super) fn kind(self) -> Kind {
+        self.node().kind
+    }
+
+    pub(super) fn span(self) -> Range<usize> {
+        self.node().start..self.node().end
+    }
+
+    pub(super) fn raw(self) -> &'a str {
+        &self.source.text[self.span()]
+    }
+
+    pub(super) fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    pub(super) fn is_object(self) -> bool {
+        self.kind() == Kind::Object
+    }
+
+    pub(super) fn is_array(self) -> bool {
+        self.kind() == Kind::Array
+    }
+
+    pub(super) fn is_string(self) -> bool {
+        matches!(self.kind(), Kind::PlainString | Kind::EscapedString)
+    }
+
+    /// The text of a string. Half a surrogate pair reads as U+FFFD.
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        let raw = self.raw();
+        match self.kind() {
+            Kind::PlainString => Some(Cow::Borrowed(&raw[1..raw.len() - 1])),
+            Kind::EscapedString => Some(Cow::Owned(unescape(&raw[1..raw.len() - 1]))),
+            _ => None,
+        }
+    }
+
+    /// The text of a string, owned.
+    pub(super) fn string(self) -> Option<String> {
+        self.text().map(Cow::into_owned)
+    }
+
+    pub(super) fn is_text(self, expected: &str) -> bool {
+        self.text().is_some_and(|text| text == expected)
+    }
+
+    pub(super) fn bool(self) -> Option<bool> {
+        match self.kind() {
+            Kind::True => Some(true),
+            Kind::False => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A whole number, whatever way it is spelled.
+    pub(super) fn u64(self) -> Option<u64> {
+        if self.kind() != Kind::Number {
+            return None;
+        }
+        let raw = self.raw();
+        raw.parse().ok().or_else(|| {
+            let number: f64 = raw.parse().ok()?;
+            // The cast saturates.
+            (number >= 0.0 && number.fract() == 0.0).then_some(number as u64)
+        })
+    }
+
+    /// The elements of an array; none of anything else.
+    pub(super) fn items(self) -> Children<'a> {
+        let node = self.node();
+        let end = if node.kind == Kind::Array { node.next } else { self.at + 1 };
+        Children { source: self.source, at: self.at + 1, end }
+    }
+
+    /// The members of an object, key and value; none of anything else.
+    pub(super) fn members(self) -> impl Iterator<Item = (View<'a>, View<'a>)> {
+        let node = self.node();
+        let end = if node.kind == Kind::Object { node.next } else { self.at + 1 };
+        let mut children = Children { source: self.source, at: self.at + 1, end };
+        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
+    }
+
+    /// The member called `key`. Where there are several, the last one counts, as it does for most
+    /// parsers.
+    pub(super) fn get(self, key: &str) -> Option<View<'a>> {
+        self.members().filter(|(name, _)| name.is_text(key)).last().map(|(_, value)| value)
+    }
+
+    /// What it is, for a reader: `a string`, ``an object with the keys `a`, `b` ``.
+    pub(super) fn describe(self) -> String {
+        const MOST_KEYS: usize = 6;
+        match self.kind() {
+            Kind::Null => "null".to_owned(),
+            Kind::True | Kind::False => "a boolean".to_owned(),
+            Kind::Number => "a number".to_owned(),
+            Kind::PlainString | Kind::EscapedString => "a string".to_owned(),
+            Kind::Array => match self.items().next() {
+                None => "an empty array".to_owned(),
+                Some(first) if first.is_array() => "an array of arrays".to_owned(),
+                Some(first) => format!("an array that begins with {}", first.describe()),
+            },
+            Kind::Object => {
+                let keys: Vec<String> = self
+                    .members()
+                    .map(|(key, _)| {
+                        format!("`{}`", fault::excerpt(&key.text().unwrap_or_default()))
+                    })
+                    .collect();
+                let more = if keys.len() > MOST_KEYS { ", …" } else { "" };
+                match keys.len() {
+                    0 => "an empty object".to_owned(),
+                    1 => format!("an object with the key {}", keys[0]),
+                    _ => {
+                        let shown = keys[..keys.len().min(MOST_KEYS)].join(", ");
+                        format!("an object with the keys {shown}{more}")
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sibling values.
+#[derive(Debug, Clone)]
+pub(super) struct Children<'a> {
+    source: &'a Source,
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Iterator for Children<'a> {
+    type Item = View<'a>;
+
+    fn next(&mut self) -> Option<View<'a>> {
+        let view = (self.at < self.end).then(|| self.source.at(self.at))?;
+        self.at = view.node().next;
+        Some(view)
+    }
+}
+
+#[cfg(test)]
+mod tests;

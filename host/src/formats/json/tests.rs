@@ -1,0 +1,130 @@
+use super::*;
+use proptest::prelude::*;
+
+fn parse(text: &str) -> Result<Source, Fault> {
+    Source::parse(text.to_owned())
+}
+
+#[test]
+fn values_know_their_place() {
+    let source =
+        parse("\u{feff} {\"a\\u0062\": [1, -2.5e+3, \"x\\n\\ud83d\\ude42\"], \"b\": null}\n[]")
+            .unwrap();
+    let roots: Vec<&str> = source.roots().map(View::raw).collect();
+    assert_eq!(roots.len(), 2);
+    assert_eq!(roots[1], "[]");
+    let root = source.roots().next().unwrap();
+    let list = root.get("ab").unwrap();
+    let raw: Vec<&str> = list.items().map(View::raw).collect();
+    assert_eq!(raw, ["1", "-2.5e+3", "\"x\\n\\ud83d\\ude42\""]);
+    let last = list.items().nth(2).unwrap();
+    assert_eq!(last.string().unwrap(), "x\n🙂");
+    assert_eq!(source.pointer(last.index()), "/0/ab/2");
+}
+
+#[test]
+fn whole_numbers_are_read_in_every_spelling() {
+    for (json, expected) in
+        [("100", Some(100)), ("1e2", Some(100)), ("100.0", Some(100)), ("-1", None), ("1.5", None)]
+    {
+        assert_eq!(parse(json).unwrap().roots().next().unwrap().u64(), expected, "{json}");
+    }
+}
+
+#[test]
+fn of_repeated_keys_the_last_counts() {
+    let source = parse(r#"{"a": 1, "a": 2}"#).unwrap();
+    assert_eq!(source.roots().next().unwrap().get("a").unwrap().raw(), "2");
+}
+
+#[test]
+fn half_a_surrogate_pair_is_no_mistake() {
+    let source = parse(r#"["bad \ud83d end", "\udc00\ud83d"]"#).unwrap();
+    assert_eq!(source.lone_surrogates(), [6, 20, 26]);
+    let texts: Vec<String> =
+        source.roots().next().unwrap().items().filter_map(View::string).collect();
+    assert_eq!(texts, ["bad \u{fffd} end", "\u{fffd}\u{fffd}"]);
+}
+
+#[test]
+fn mistakes_are_located() {
+    let table = [
+        ("{\"a\": 1,\n \"b\" 2}", "2:6 `/b` expected `:`, found 2}"),
+        ("[1, 2,]", "1:7 `/1` expected a value, found ]"),
+        ("[01]", "1:3 `/0` expected `,` or `]`, found 1]"),
+        (
+            "[\"a\tb\"]",
+            "1:4 `` expected an escape: a control character cannot stand in a string, found  b\"]",
+        ),
+        ("[\"\\x\"]", "1:3 `` expected an escape that JSON knows, found \\x\"]"),
+        ("{\"a\": [1, {\"b\": \"tex", "1:21 `/a/1/b` expected the end of a string, found "),
+        ("[1, 2", "1:6 `/1` expected `,` or `]`, found "),
+        ("[NaN]", "1:2 `` expected a value, found NaN]"),
+        ("[tru", "1:5 `` expected a value, found "),
+        ("{\"a\":1}}", "1:8 `/1` expected a value, found }"),
+    ];
+    for (json, expected) in table {
+        let fault = parse(json).unwrap_err();
+        let Position { line, column } = fault.position;
+        let found = format!(
+            "{line}:{column} `{}` expected {}, found {}",
+            fault.pointer, fault.expected, fault.excerpt
+        );
+        assert_eq!(found, expected, "{json}");
+    }
+}
+
+#[test]
+fn no_depth_is_too_deep() {
+    let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
+    assert!(parse(&deep).is_ok());
+    assert!(parse(&deep[..1_500_000]).is_err());
+}
+
+#[test]
+fn compacting_leaves_strings_alone() {
+    assert_eq!(compact("{ \"a b\" : [ 1 , {} , \" x \" ] }\n"), "{\"a b\":[1,{},\" x \"]}");
+    assert_eq!(compact("no json"), "no json");
+}
+
+#[test]
+fn lists_keep_their_white_space() {
+    let table = [
+        ("[1,2, 3 ]", vec![(Some(0), "1"), (Some(2), "3")], "[1, 3 ]"),
+        ("[\n  1,\n  2\n]", vec![(None, "9"), (Some(1), "2")], "[\n  9,\n  2\n]"),
+        ("[\n  1\n]", vec![(Some(0), "1"), (None, "9")], "[\n  1,\n  9\n]"),
+        ("[1, 2]", vec![], "[]"),
+        ("[]", vec![(None, "9"), (None, "8")], "[9,8]"),
+    ];
+    for (json, items, expected) in table {
+        let source = parse(json).unwrap();
+        let list = List::of_array(source.roots().next().unwrap(), ",".to_owned());
+        let items: Vec<Item<'_>> =
+            items.into_iter().map(|(from, json)| Item { from, json: json.into() }).collect();
+        assert_eq!(list.rebuild(&items), expected, "{json}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn strings_round_trip(text: String) {
+        let quoted = quote(&text);
+        let source = parse(&quoted).unwrap();
+        prop_assert_eq!(source.roots().next().unwrap().string(), Some(text.clone()));
+        prop_assert_eq!(serde_json::from_str::<String>(&quoted).unwrap(), text);
+    }
+
+    #[test]
+    fn agrees_with_serde_on_what_is_json(text in "[\\[\\]{}:,\"\\\\a1.e+ntrufals\\-0 \n]{0,24}") {
+        // Of one value; several in a row are for us alone.
+        let ours = parse(&text).is_ok_and(|source| source.roots().len() == 1);
+        prop_assert_eq!(ours, serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok(), "{}", text);
+    }
+
+    #[test]
+    fn any_text_is_survived(text: String, cut in 0usize..400) {
+        let _ = parse(&text);
+        let json = r#"{"a": ["\ud83d\ude42", 1e5, {"b": [true, null]}], "c": "\u00e9"}"#;
+        let _ = parse(json.get(..cut).unwrap_or(json));
+    }
+}

@@ -1,0 +1,259 @@
+//! Reading and writing the JSON of providers. Nothing else in the tree knows a provider's field name.
+//!
+//! What is not touched leaves byte for byte as it came, because the prompt caches of providers live
+//! on that: a [`Document`] keeps the text it was read from, knows where each message stands in it,
+//! and writes a changed conversation as the same text with the changes spliced in.
+//!
+//! One message on the wire may hold several messages of the model: an Anthropic user message with two
+//! tool results and a sentence is two tool messages and a user message. They are its *pieces*.
+//!
+//! ```
+//! use brute_host::formats::{Document, Format, ReadOptions, WriteOptions};
+//!
+//! let json = r#"{"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}"#;
+//! let document = Document::read(json, &ReadOptions::default())?;
+//! assert_eq!(document.format(), Format::OpenaiChat);
+//! assert_eq!(document.model().as_deref(), Some("gpt-4o"));
+//! assert_eq!(&*document.write(document.conversation(), &WriteOptions::default()), json.as_bytes());
+//! # Ok::<(), brute_host::formats::ReadError>(())
+//! ```
+
+mod align;
+mod anthropic;
+mod body;
+mod carrier;
+mod detect;
+mod error;
+mod json;
+mod media;
+mod opaque;
+mod openai_chat;
+mod patch;
+mod pieces;
+mod repair;
+mod write;
+
+pub use error::{Problem, ReadError, Repair};
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use brute_core::{Conversation, MessageId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::body::Body;
+use self::carrier::Carrier;
+use self::json::Source;
+use self::pieces::{Pieces, Wire};
+use crate::models::Provider;
+use crate::tokens::media::ImageRule;
+
+/// A provider's way to write a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// OpenAI Chat Completions, and what speaks like it.
+    OpenaiChat,
+    /// Anthropic Messages.
+    Anthropic,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 2] = [Self::OpenaiChat, Self::Anthropic];
+
+    /// The name, in kebab-case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenaiChat => "openai-chat",
+            Self::Anthropic => "anthropic",
+        }
+    }
+
+    /// Whose rules hold where the input names no model.
+    pub fn provider(self) -> Provider {
+        match self {
+            Self::OpenaiChat => Provider::Openai,
+            Self::Anthropic => Provider::Anthropic,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no format's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no format; known are `openai-chat` and `anthropic`")]
+pub struct UnknownFormat {
+    /// The name.
+    pub name: String,
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let known = Self::ALL.into_iter().find(|format| format.name() == name);
+        known.ok_or_else(|| UnknownFormat { name: name.to_owned() })
+    }
+}
+
+/// How to read an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadOptions {
+    /// Which conversation, counted from 0, where an input holds several.
+    pub pick: Option<usize>,
+    /// The format; told by the content if not given.
+    pub format: Option<Format>,
+    /// Whether to mend what a provider would refuse, by the least change that does it.
+    pub repair: bool,
+    /// How images count; by the usual rule of the format's provider if not given.
+    pub image_rule: Option<ImageRule>,
+}
+
+/// How to write a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WriteOptions {
+    /// Merges user messages that a compaction made neighbors, for back ends that insist on user and
+    /// assistant taking turns. Anthropic's format always does. Texts are joined by a blank line; one
+    /// with a mark of ours stays a part of its own, so that the mark is still recognized.
+    pub alternate_roles: bool,
+}
+
+/// An input that holds a conversation: its text, and the conversation read from it.
+#[derive(Debug)]
+pub struct Document {
+    source: Source,
+    format: Format,
+    carrier: Carrier,
+    pieces: Pieces,
+    conversation: Conversation,
+    repairs: Vec<Repair>,
+}
+
+impl Document {
+    /// Reads a conversation. The format and what carries it are told by the content.
+    ///
+    /// # Errors
+    /// If the input is no conversation in a known format, or one that a provider would refuse and
+    /// [`ReadOptions::repair`] is off.
+    pub fn read(input: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Self, ReadError> {
+        let mut repairs = Vec::new();
+        let mut source = Source::parse(decode(input.into())?)?;
+        if options.repair && !source.lone_surrogates().is_empty() {
+            source = repair::surrogates(source, options, &mut repairs)?;
+        }
+        let carrier = Carrier::find(&source, options)?;
+        let body = carrier.body.map(|body| source.at(body));
+        let messages = carrier.messages(&source);
+        let format = options.format.unwrap_or_else(|| detect::format(body, &messages));
+        let rule = options.image_rule.unwrap_or_else(|| format.provider().into());
+        let pieces = match format {
+            Format::OpenaiChat => openai_chat::read(&messages, rule)?,
+            Format::Anthropic => anthropic::read(body, &messages, rule)?,
+        };
+        let conversation = repair::conversation(&source, &pieces, options.repair, &mut repairs)?;
+        Ok(Self { source, format, carrier, pieces, conversation, repairs })
+    }
+
+    /// The format that the input was read as.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What the messages came in, for people: `request body`, `JSON lines`.
+    pub fn carrier(&self) -> &'static str {
+        self.carrier.name
+    }
+
+    /// The conversation. The ids of its messages are this document's: what is written back must
+    /// come from it by edits.
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// What was mended, in order; empty unless [`ReadOptions::repair`] was on.
+    pub fn repairs(&self) -> &[Repair] {
+        &self.repairs
+    }
+
+    /// How many messages there are on the wire.
+    pub fn wire_len(&self) -> usize {
+        self.pieces.wires.len()
+    }
+
+    /// The message on the wire, from 0, that a message of the conversation stands in; none for
+    /// instructions that stand in a field of the body, and for messages that are not of this input.
+    pub fn wire_index(&self, id: MessageId) -> Option<usize> {
+        match self.pieces.get(id)?.wire {
+            Wire::Message(index) => Some(index),
+            Wire::System => None,
+        }
+    }
+
+    /// Where a message of the conversation stands in the input, as a JSON pointer. The lines of a file
+    /// are pointed at like the elements of an array.
+    pub fn pointer(&self, id: MessageId) -> Option<String> {
+        Some(self.source.pointer(self.pieces.get(id)?.node))
+    }
+
+    /// The bytes of a message on the wire, as they came.
+    pub fn wire_json(&self, index: usize) -> Option<&str> {
+        self.pieces.wires.get(index).map(|node| self.source.at(*node).raw())
+    }
+
+    /// The model that the input names.
+    pub fn model(&self) -> Option<String> {
+        self.body().model()
+    }
+
+    /// The tool schemas as they occupy the window: the JSON of `tools`, or of the older `functions`,
+    /// without the white space between its tokens. Providers render schemas their own way; this is
+    /// the nearest that can be counted.
+    pub fn tools_text(&self) -> Option<String> {
+        self.body().tools()
+    }
+
+    /// The most tokens that the reply may have, by `max_completion_tokens` or `max_tokens`.
+    pub fn reply_limit(&self) -> Option<u64> {
+        self.body().reply_limit()
+    }
+
+    /// The conversation in the format and carrier of the input. If nothing was changed, these are the
+    /// bytes of the input; if something was, all bytes but those that the changes are about. What is
+    /// taken out takes along what is attached to it: a `cache_control` goes with its block.
+    ///
+    /// `conversation` must come from [`Document::conversation`] by edits.
+    pub fn write(&self, conversation: &Conversation, options: &WriteOptions) -> Cow<'_, [u8]> {
+        match write::write(self, conversation, *options) {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        }
+    }
+
+    fn body(&self) -> Body<'_> {
+        Body(self.carrier.body.map(|body| self.source.at(body)))
+    }
+}
+
+fn decode(input: Vec<u8>) -> Result<String, ReadError> {
+    if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = input.as_slice() {
+        return Err(ReadError::Encoding { line: 1, column: 1, found: "it looks like UTF-16" });
+    }
+    String::from_utf8(input).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let position =
+            json::Position::of(&String::from_utf8_lossy(&error.as_bytes()[..valid]), valid);
+        let (line, column) = (position.line, position.column);
+        ReadError::Encoding { line, column, found: "it has bytes that no character has" }
+    })
+}
+
+#[cfg(test)]
+mod tests;

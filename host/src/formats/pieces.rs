@@ -1,0 +1,148 @@
+//! The messages of the model that were read from messages on the wire, and where each part stands.
+
+use std::sync::Arc;
+
+use brute_core::{Mark, Message, MessageId, Part, Role};
+
+/// Where a message stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// In a field of the body; it is never written differently.
+    System,
+    /// In a message on the wire, or is it.
+    Message(usize),
+}
+
+/// Where a part stands, as a node of the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// The content of the message is this part and no list.
+    Content,
+    /// An element of the content.
+    Element(usize),
+    /// A call in a list of its own beside the content.
+    Call(usize),
+    /// Fields of the message itself, beside the content.
+    Fields,
+    /// Counts for an element that another part stands for, and goes with it.
+    Beside,
+}
+
+/// A message of the model, as it was read.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) wire: Wire,
+    /// The value that stands for the whole piece in error messages.
+    pub(super) node: usize,
+    pub(super) role: Role,
+    pub(super) parts: Arc<[Part]>,
+    pub(super) slots: Box<[Slot]>,
+    /// Whether a provider refuses it for being blank.
+    pub(super) is_blank: bool,
+}
+
+/// All messages that were read; the id of a message is its place here.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    pub(super) all: Vec<Piece>,
+    /// The messages on the wire, as nodes.
+    pub(super) wires: Vec<usize>,
+    /// The pieces of each message on the wire.
+    pub(super) of_wire: Vec<std::ops::Range<usize>>,
+}
+
+impl Pieces {
+    pub(super) fn get(&self, id: MessageId) -> Option<&Piece> {
+        self.all.get(usize::try_from(id.0).ok()?)
+    }
+
+    /// Begins the next message on the wire.
+    pub(super) fn begin(&mut self, node: usize) -> usize {
+        self.wires.push(node);
+        self.of_wire.push(self.all.len()..self.all.len());
+        self.wires.len() - 1
+    }
+
+    pub(super) fn push(&mut self, piece: Piece) {
+        self.all.push(piece);
+        if let Some(pieces) = self.of_wire.last_mut() {
+            pieces.end = self.all.len();
+        }
+    }
+
+    /// The messages as read.
+    pub(super) fn messages(&self) -> impl Iterator<Item = Message> {
+        self.all
+            .iter()
+            .zip(0..)
+            .map(|(piece, id)| Message::new(MessageId(id), piece.role, Arc::clone(&piece.parts)))
+    }
+}
+
+/// Parts in the making, to be cut into pieces.
+#[derive(Debug)]
+pub(super) struct Run {
+    wire: Wire,
+    node: usize,
+    role: Role,
+    parts: Vec<(Part, Slot)>,
+    is_blank: bool,
+}
+
+impl Run {
+    pub(super) fn new(wire: Wire, node: usize, role: Role) -> Self {
+        Self { wire, node, role, parts: Vec::new(), is_blank: false }
+    }
+
+    /// Adds a part. A text with a mark becomes a piece of its own, so that a reloaded session knows
+    /// its notes and summaries; not where that would part calls or reasoning from what follows.
+    pub(super) fn add(&mut self, part: Part, slot: Slot, node: usize, into: &mut Pieces) {
+        let holds_together = |(part, _): &(Part, Slot)| {
+            matches!(part, Part::ToolCall(_) | Part::Reasoning(_) | Part::Opaque(_))
+        };
+        let is_marked = matches!(&part, Part::Text(text) if Mark::read(text).is_some());
+        let splits = is_marked
+            && matches!(self.role, Role::User | Role::Assistant)
+            && !self.parts.iter().any(holds_together);
+        if splits {
+            self.end(into);
+        }
+        if self.parts.is_empty() && slot != Slot::Content {
+            self.node = node;
+        }
+        self.parts.push((part, slot));
+        if splits {
+            self.end(into);
+        }
+    }
+
+    /// Notes that a provider refuses the parts so far for being blank.
+    pub(super) fn blank(&mut self) {
+        self.is_blank = true;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Ends the piece in the making, if there is one.
+    pub(super) fn end(&mut self, into: &mut Pieces) {
+        if !self.parts.is_empty() {
+            self.end_even_empty(into);
+        }
+    }
+
+    /// Ends the piece in the making, even if it has no part.
+    pub(super) fn end_even_empty(&mut self, into: &mut Pieces) {
+        let (parts, slots): (Vec<Part>, Vec<Slot>) =
+            std::mem::take(&mut self.parts).into_iter().unzip();
+        into.push(Piece {
+            wire: self.wire,
+            node: self.node,
+            role: self.role,
+            parts: parts.into(),
+            slots: slots.into(),
+            is_blank: std::mem::take(&mut self.is_blank),
+        });
+    }
+}

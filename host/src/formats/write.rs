@@ -1,0 +1,229 @@
+//! Writing a conversation back: which of its messages make one message on the wire, and how the list
+//! of those is put in the place of the old one.
+
+use std::borrow::Cow;
+
+use brute_core::{Conversation, Message, Part, Role};
+
+use super::align::{Change, align};
+use super::json::{Item, List, Style, View, quote};
+use super::pieces::{Piece, Slot, Wire};
+use super::{Document, Format, WriteOptions, anthropic, openai_chat};
+
+/// A message of the conversation, and where it was read from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) message: &'a Message,
+    /// None if it is new.
+    pub(super) piece: Option<&'a Piece>,
+}
+
+impl<'a> Entry<'a> {
+    /// The message on the wire that it was read from.
+    pub(super) fn wire(&self) -> Option<usize> {
+        match self.piece?.wire {
+            Wire::Message(index) => Some(index),
+            Wire::System => None,
+        }
+    }
+
+    fn is_untouched(&self) -> bool {
+        self.piece.is_some_and(|piece| {
+            std::ptr::eq(&*piece.parts, self.message.parts())
+                || *piece.parts == *self.message.parts()
+        })
+    }
+
+    /// Each part as it was, where it stands and what became of it. Nothing for a new message.
+    pub(super) fn changes(&self) -> impl Iterator<Item = (&'a Part, Slot, Change<'a>)> {
+        let (parts, slots): (&[Part], &[Slot]) =
+            self.piece.map_or((&[], &[]), |piece| (&piece.parts, &piece.slots));
+        let changes = align(parts, self.message.parts()).unwrap_or_default();
+        parts.iter().zip(slots).zip(changes).map(|((part, slot), change)| (part, *slot, change))
+    }
+}
+
+/// Messages that make one message on the wire.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn role(&self) -> Role {
+        self.entries.first().map_or(Role::Other, |entry| entry.message.role())
+    }
+
+    /// The message on the wire whose bytes it is made from: that of its first message that has one.
+    pub(super) fn base(&self) -> Option<usize> {
+        self.entries.iter().find_map(Entry::wire)
+    }
+
+    /// The newest message on the wire that something in it comes from.
+    pub(super) fn newest(&self) -> Option<usize> {
+        self.entries.iter().rev().find_map(Entry::wire)
+    }
+
+    /// Whether `entry`, which the input has right behind this group, stays apart as it was there; a
+    /// piece of the same message never does.
+    pub(super) fn was_apart_from(&self, entry: &Entry<'_>) -> bool {
+        match (self.newest(), entry.wire()) {
+            (Some(before), Some(wire)) => before + 1 == wire,
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_of_one_wire(&self) -> bool {
+        let base = self.base();
+        self.entries.iter().all(|entry| entry.wire() == base)
+    }
+}
+
+/// The text of `document` with the messages of `conversation` in it.
+pub(super) fn write<'d>(
+    document: &'d Document,
+    conversation: &Conversation,
+    options: WriteOptions,
+) -> Cow<'d, str> {
+    let pieces = &document.pieces;
+    let entries: Vec<Entry<'_>> = conversation
+        .messages()
+        .iter()
+        .map(|message| {
+            let piece = pieces.get(message.id()).filter(|piece| {
+                piece.role == message.role()
+                    && (std::ptr::eq(&*piece.parts, message.parts())
+                        || align(&piece.parts, message.parts()).is_some())
+            });
+            Entry { message, piece }
+        })
+        .collect();
+    let text = document.source.text();
+    let is_unchanged = entries.len() == pieces.all.len()
+        && entries
+            .iter()
+            .zip(0..)
+            .all(|(entry, id)| entry.message.id().0 == id && entry.is_untouched());
+    if is_unchanged {
+        return Cow::Borrowed(text);
+    }
+    let groups = group(document.format, entries, options);
+    let items: Vec<Item<'_>> = groups.iter().map(|group| item(document, group)).collect();
+    let list = match document.carrier.list {
+        Some(list) => {
+            let array = document.source.at(list);
+            List::of_array(array, ",".to_owned())
+        }
+        None => List::of_lines(text, document.source.roots().map(View::span).collect()),
+    };
+    let outer = list.outer();
+    let rebuilt = list.rebuild(&items);
+    let mut written = String::with_capacity(text.len() - outer.len() + rebuilt.len());
+    written.push_str(&text[..outer.start]);
+    written.push_str(&rebuilt);
+    written.push_str(&text[outer.end..]);
+    Cow::Owned(written)
+}
+
+fn group(format: Format, entries: Vec<Entry<'_>>, options: WriteOptions) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for entry in entries {
+        if entry.piece.is_some_and(|piece| piece.wire == Wire::System) {
+            continue;
+        }
+        let last = groups.last_mut().filter(|group| {
+            let is_same = entry.wire().is_some() && group.newest() == entry.wire();
+            is_same
+                || match format {
+                    Format::OpenaiChat => openai_chat::joins(group, &entry, options),
+                    Format::Anthropic => anthropic::joins(group, &entry),
+                }
+        });
+        match last {
+            Some(group) => group.entries.push(entry),
+            None => groups.push(Group { entries: vec![entry] }),
+        }
+    }
+    groups
+}
+
+fn item<'a>(document: &'a Document, group: &Group<'a>) -> Item<'a> {
+    let from = group.base();
+    if let Some(wire) = from
+        && is_whole(document, group, wire)
+    {
+        let json = Cow::Borrowed(document.source.at(document.pieces.wires[wire]).raw());
+        return Item { from, json };
+    }
+    let json = match document.format {
+        Format::OpenaiChat => openai_chat::group_json(document, group),
+        Format::Anthropic => anthropic::group_json(document, group),
+    };
+    Item { from, json: Cow::Owned(json) }
+}
+
+/// Whether `group` is all of one message on the wire, untouched.
+fn is_whole(document: &Document, group: &Group<'_>, wire: usize) -> bool {
+    let range = document.pieces.of_wire[wire].clone();
+    group.entries.len() == range.len()
+        && group
+            .entries
+            .iter()
+            .zip(range)
+            .all(|(entry, id)| entry.message.id().0 == id as u64 && entry.is_untouched())
+}
+
+impl Document {
+    /// The message on the wire at `index`.
+    pub(super) fn wire(&self, index: usize) -> View<'_> {
+        self.source.at(self.pieces.wires[index])
+    }
+
+    /// The layout for a message that is new: that of the first one.
+    pub(super) fn message_style(&self) -> Style {
+        self.pieces
+            .wires
+            .first()
+            .map_or(Style::Line { comma: "", colon: "" }, |node| Style::of(self.source.at(*node)))
+    }
+}
+
+/// An element of a content list in the making.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    pub(super) item: Item<'a>,
+    pub(super) is_result: bool,
+}
+
+impl<'a> Block<'a> {
+    pub(super) fn new(json: String) -> Self {
+        Self { item: Item { from: None, json: Cow::Owned(json) }, is_result: false }
+    }
+}
+
+/// The content list of a message on the wire, rebuilt from `blocks`, or made where there was none.
+pub(super) fn content_json(
+    content: Option<View<'_>>,
+    blocks: Vec<Block<'_>>,
+    style: &Style,
+) -> String {
+    let items: Vec<Item<'_>> = blocks.into_iter().map(|block| block.item).collect();
+    match content.filter(|content| content.is_array()) {
+        Some(array) => List::of_array(array, style.separator()).rebuild(&items),
+        None => {
+            let elements: Vec<String> =
+                items.into_iter().map(|item| item.json.into_owned()).collect();
+            style.array(&elements)
+        }
+    }
+}
+
+/// A text block, `text` already in JSON; both formats write it alike.
+pub(super) fn text_block(text: &str, style: &Style) -> String {
+    style.object(&[("type", quote("text")), ("text", text.to_owned())])
+}
+
+/// How a medium that became text, or never was in the input, is told of.
+pub(super) fn medium_named(kind: &str) -> String {
+    format!("[{kind}]")
+}

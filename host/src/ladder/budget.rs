@@ -1,0 +1,169 @@
+//! How much room there is: the window, what is kept free, when compaction starts and what it aims for.
+
+use brute_core::{Conversation, TokenCounter};
+
+/// Room in tokens. All figures are of a whole request, tool schemas included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    window: u64,
+    start: u64,
+    aim: u64,
+    overhead: u64,
+}
+
+/// Figures that leave no room for a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BudgetError {
+    /// A window of nothing.
+    #[error("the window is 0 tokens; say how large it is")]
+    NoWindow,
+    /// The reply would take the whole window.
+    #[error("`reserve` ({reserve}) leaves nothing of a window of {window} tokens")]
+    NoRoom {
+        /// What is to be kept free.
+        reserve: u64,
+        /// The window.
+        window: u64,
+    },
+    /// Start and aim are not in order.
+    #[error(
+        "`compact-to` ({compact_to} tokens) must be above 0 and below `compact-at` ({compact_at} tokens), \
+         which must be at most the window ({window} tokens)"
+    )]
+    OutOfOrder {
+        /// Where compaction starts.
+        compact_at: u64,
+        /// What it aims for.
+        compact_to: u64,
+        /// The window.
+        window: u64,
+    },
+}
+
+impl Budget {
+    /// Room in a window of `window` tokens of which `reserve` stay free for the reply. Compaction
+    /// starts at `compact_at`, or earlier if the reserve would be touched, and aims for `compact_to`.
+    ///
+    /// # Errors
+    /// If the figures leave no room.
+    pub fn new(
+        window: u64,
+        reserve: u64,
+        compact_at: u64,
+        compact_to: u64,
+    ) -> Result<Self, BudgetError> {
+        if window == 0 {
+            return Err(BudgetError::NoWindow);
+        }
+        if compact_to == 0 || compact_to >= compact_at || compact_at > window {
+            return Err(BudgetError::OutOfOrder { compact_at, compact_to, window });
+        }
+        let usable = window.saturating_sub(reserve);
+        if usable == 0 {
+            return Err(BudgetError::NoRoom { reserve, window });
+        }
+        Ok(Self { window, start: compact_at.min(usable), aim: compact_to.min(usable), overhead: 0 })
+    }
+
+    /// The same room, where `tokens` of each request are no messages: tool schemas, reply priming.
+    #[must_use]
+    pub fn with_overhead(self, tokens: u64) -> Self {
+        Self { overhead: tokens, ..self }
+    }
+
+    /// The whole window.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// What of each request is no messages.
+    pub fn overhead(&self) -> u64 {
+        self.overhead
+    }
+
+    /// The size of a request that starts a compaction.
+    pub fn compact_at(&self) -> u64 {
+        self.start
+    }
+
+    /// What the messages may occupy when a compaction ends: the aim less the overhead, 1 at least.
+    pub fn target(&self) -> u64 {
+        self.aim.saturating_sub(self.overhead).max(1)
+    }
+
+    /// Whether a request with this conversation is large enough to start a compaction.
+    pub fn is_due(&self, conversation: &mut Conversation, counter: &dyn TokenCounter) -> bool {
+        match self.start.saturating_sub(self.overhead) {
+            0 => !conversation.is_empty(),
+            room => conversation.exceeds(room - 1, counter),
+        }
+    }
+}
+
+/// When the next compaction of one conversation is due. Quiet after one that did not get it under
+/// target, so that no loop can form and no paid summary repeats without gain.
+#[derive(Debug, Clone, Default)]
+pub struct Trigger {
+    /// Below this size a compaction would only repeat what the last one could not do.
+    quiet_below: u64,
+}
+
+impl Trigger {
+    /// Growth after which another attempt is worth it: one twentieth of the window.
+    const MATERIAL: u64 = 20;
+
+    /// Whether a compaction is due before the next request.
+    pub fn is_due(
+        &self,
+        budget: &Budget,
+        conversation: &mut Conversation,
+        counter: &dyn TokenCounter,
+    ) -> bool {
+        budget.is_due(conversation, counter)
+            && (self.quiet_below == 0 || conversation.exceeds(self.quiet_below - 1, counter))
+    }
+
+    /// Takes in that a compaction left messages of `tokens` tokens.
+    pub fn settle(&mut self, budget: &Budget, tokens: u64, fits: bool) {
+        self.quiet_below = if fits { 0 } else { tokens + (budget.window / Self::MATERIAL).max(1) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use brute_core::{Approximate, testing::notation};
+
+    #[test]
+    fn figures_out_of_order_are_refused() {
+        assert_eq!(Budget::new(0, 0, 2, 1), Err(BudgetError::NoWindow));
+        assert_eq!(Budget::new(9, 9, 2, 1), Err(BudgetError::NoRoom { reserve: 9, window: 9 }));
+        for (at, to) in [(5, 5), (5, 6), (5, 0), (10, 5)] {
+            assert!(matches!(Budget::new(9, 0, at, to), Err(BudgetError::OutOfOrder { .. })));
+        }
+    }
+
+    #[test]
+    fn the_reserve_and_the_schemas_come_off() {
+        let budget = Budget::new(1000, 400, 700, 650).unwrap();
+        assert_eq!((budget.compact_at(), budget.target()), (600, 600));
+        assert_eq!(budget.with_overhead(50).target(), 550);
+        assert_eq!(budget.with_overhead(5000).target(), 1);
+    }
+
+    #[test]
+    fn after_a_partial_the_trigger_waits_for_growth() {
+        let budget = Budget::new(400, 0, 100, 50).unwrap();
+        let mut trigger = Trigger::default();
+        let mut conversation = notation::conversation("user wordx100");
+        let size = conversation.measure(&Approximate);
+        assert!(trigger.is_due(&budget, &mut conversation, &Approximate));
+        trigger.settle(&budget, size, false);
+        assert!(!trigger.is_due(&budget, &mut conversation, &Approximate));
+        let mut grown = notation::conversation("user wordx100\nassistant wordx30");
+        assert!(trigger.is_due(&budget, &mut grown, &Approximate));
+        trigger.settle(&budget, size, true);
+        assert!(trigger.is_due(&budget, &mut conversation, &Approximate));
+    }
+}

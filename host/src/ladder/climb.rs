@@ -1,0 +1,360 @@
+//! The descent itself: ask, apply, check, measure, go on.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use brute_core::{
+    Conversation, Flow, LayerError, LayerErrorKind, Message, Outline, Plan, Protection, Sizes,
+    TokenCounter,
+};
+
+use super::outcome::blockers;
+use super::worker::{Answer, Generation, Lent, TimeLimit, ask};
+use super::{Budget, Event, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult};
+use crate::summarizers::Summarizer;
+
+/// Plans of one rung after which it is said to loop. Every one made the conversation smaller, so this
+/// only bounds the time.
+const MOST_ROUNDS: usize = 1_000;
+
+/// Makes conversations fit: a ladder, the room there is, and what the rungs are lent.
+///
+/// ```
+/// use std::sync::Arc;
+/// use brute_core::{Approximate, Conversation, Role, Part};
+/// use brute_host::ladder::{Budget, Compactor, Outcome, Rung};
+/// use brute_sliding_window::SlidingWindow;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let compactor = Compactor::new(Arc::new(Approximate), Budget::new(128_000, 8_192, 90_000, 50_000)?)
+///     .rung(Rung::new("sliding-window", SlidingWindow::default()));
+/// let mut conversation = Conversation::default();
+/// conversation.push(Role::User, [Part::Text("hello".into())])?;
+/// let compaction = compactor.compact(conversation).await;
+/// assert_eq!(compaction.outcome, Outcome::BelowTrigger);
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Compactor {
+    counter: Arc<dyn TokenCounter>,
+    budget: Budget,
+    rungs: Vec<Rung>,
+    keep: Vec<String>,
+    summarizer: Option<Arc<dyn Summarizer>>,
+    observers: Observers,
+}
+
+/// A conversation that went down the ladder, and how that went.
+#[derive(Debug, Clone)]
+pub struct Compaction {
+    /// The conversation that came out.
+    pub conversation: Conversation,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Tokens of all messages before.
+    pub before: u64,
+    /// Tokens of all messages after.
+    pub after: u64,
+    /// What each rung did, from the top.
+    pub rungs: Vec<RungReport>,
+    /// The messages that went or were changed, as they were.
+    pub removed: Vec<Arc<Message>>,
+    /// The messages that stand in the conversation now and did not before.
+    pub added: Vec<Arc<Message>>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+impl Compactor {
+    /// A compactor without a rung.
+    pub fn new(counter: Arc<dyn TokenCounter>, budget: Budget) -> Self {
+        Self {
+            counter,
+            budget,
+            rungs: Vec::new(),
+            keep: Vec::new(),
+            summarizer: None,
+            observers: Observers::default(),
+        }
+    }
+
+    /// One more rung, below the others.
+    #[must_use]
+    pub fn rung(mut self, rung: Rung) -> Self {
+        self.rungs.push(rung);
+        self
+    }
+
+    /// No layer may touch the calls and results of these tools.
+    #[must_use]
+    pub fn keeping(mut self, tools: impl IntoIterator<Item = String>) -> Self {
+        self.keep.extend(tools);
+        self
+    }
+
+    /// What writes summaries for the rungs that want one.
+    #[must_use]
+    pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
+        self.summarizer = Some(summarizer);
+        self
+    }
+
+    /// Tells `observer` what happens.
+    #[must_use]
+    pub fn on(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.observers.add(observer);
+        self
+    }
+
+    /// The room there is.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// How sizes are counted.
+    pub fn counter(&self) -> &Arc<dyn TokenCounter> {
+        &self.counter
+    }
+
+    /// The rungs, from the top.
+    pub fn rungs(&self) -> &[Rung] {
+        &self.rungs
+    }
+
+    /// Compacts `conversation` if it is large enough.
+    ///
+    /// Needs a tokio runtime with timers. Dropping the future leaves the conversation that was handed
+    /// in as it was.
+    pub async fn compact(&self, mut conversation: Conversation) -> Compaction {
+        if self.budget.is_due(&mut conversation, &*self.counter) {
+            return self.compact_now(conversation).await;
+        }
+        let size = conversation.measure(&*self.counter);
+        Compaction {
+            conversation,
+            outcome: Outcome::BelowTrigger,
+            before: size,
+            after: size,
+            rungs: self
+                .rungs
+                .iter()
+                .map(|rung| not_asked(rung, NotAsked::TargetMet, size))
+                .collect(),
+            removed: Vec::new(),
+            added: Vec::new(),
+            duration: Duration::ZERO,
+        }
+    }
+
+    /// Compacts `conversation` if it is above target, whether or not it is large enough to start one.
+    pub async fn compact_now(&self, conversation: Conversation) -> Compaction {
+        let mut descent = Descent::start(self, conversation);
+        let start = descent.generation.clone();
+        let begun = Instant::now();
+        let (before, target) = (start.sizes.used, start.sizes.target);
+        self.observers.tell(&Event::CompactStart { before, target });
+        let mut rungs = Vec::with_capacity(self.rungs.len());
+        for rung in &self.rungs {
+            rungs.push(descent.ask(rung).await);
+        }
+        let (removed, added) = difference(&start.conversation, &descent.generation.conversation);
+        let outcome = descent.outcome(!removed.is_empty());
+        let duration = begun.elapsed();
+        let Generation { conversation, sizes, .. } = descent.generation;
+        let after = sizes.used;
+        self.observers.tell(&if removed.is_empty() && !outcome.fits() {
+            Event::CompactFailed { size: after, outcome: outcome.clone(), duration }
+        } else {
+            let (outcome, removed, added) = (outcome.clone(), removed.clone(), added.clone());
+            Event::Compacted { before, after, outcome, removed, added, duration }
+        });
+        Compaction { conversation, outcome, before, after, rungs, removed, added, duration }
+    }
+}
+
+/// The messages of `before` that are not in `after` as they were, and the other way round.
+fn difference(
+    before: &Conversation,
+    after: &Conversation,
+) -> (Vec<Arc<Message>>, Vec<Arc<Message>>) {
+    let missing = |from: &Conversation, in_: &Conversation| {
+        let there: HashSet<*const Message> = in_.messages().iter().map(Arc::as_ptr).collect();
+        let gone = from.messages().iter().filter(|message| !there.contains(&Arc::as_ptr(message)));
+        gone.cloned().collect()
+    };
+    (missing(before, after), missing(after, before))
+}
+
+fn not_asked(rung: &Rung, why: NotAsked, size: u64) -> RungReport {
+    report(rung, RungResult::NotAsked { reason: why }, size)
+}
+
+fn report(rung: &Rung, result: RungResult, size: u64) -> RungReport {
+    RungReport {
+        rung: rung.name.clone(),
+        result,
+        before: size,
+        after: size,
+        edits: 0,
+        rounds: 0,
+        summarizer_calls: 0,
+        duration: Duration::ZERO,
+    }
+}
+
+/// A conversation on its way down.
+struct Descent<'c> {
+    compactor: &'c Compactor,
+    lent: Lent,
+    generation: Generation,
+    stopped: bool,
+}
+
+impl<'c> Descent<'c> {
+    fn start(compactor: &'c Compactor, mut conversation: Conversation) -> Self {
+        let used = conversation.measure(&*compactor.counter);
+        let outline = conversation.outline();
+        let protection = Protection::of(conversation.messages(), &outline, &compactor.keep);
+        let target = compactor.budget.target();
+        let sizes = Sizes { window: compactor.budget.window(), used, target };
+        Self {
+            compactor,
+            lent: Lent {
+                counter: Arc::clone(&compactor.counter),
+                summarizer: compactor.summarizer.clone(),
+            },
+            generation: Generation {
+                conversation,
+                outline: Arc::new(outline),
+                protection: Arc::new(protection),
+                sizes,
+            },
+            stopped: false,
+        }
+    }
+
+    fn size(&self) -> u64 {
+        self.generation.sizes.used
+    }
+
+    fn fits(&self) -> bool {
+        self.generation.sizes.excess() == 0
+    }
+
+    fn tell(&self, event: Event) {
+        self.compactor.observers.tell(&event);
+    }
+
+    async fn ask(&mut self, rung: &Rung) -> RungReport {
+        let request = self.size() + self.compactor.budget.overhead();
+        let skipped = match rung.when {
+            _ if self.fits() => Some(NotAsked::TargetMet),
+            _ if self.stopped => Some(NotAsked::Stopped),
+            Some(when) if request <= when.above => Some(NotAsked::When),
+            _ => None,
+        };
+        if let Some(why) = skipped {
+            return not_asked(rung, why, self.size());
+        }
+        self.tell(Event::LayerStart { rung: rung.name.clone() });
+        let mut report = report(rung, RungResult::Declined, self.size());
+        let begun = Instant::now();
+        let limit = rung.timeout.map(|whole| TimeLimit { whole, until: (begun + whole).into() });
+        report.result = self.rounds(rung, limit, &mut report).await;
+        report.after = self.size();
+        report.duration = begun.elapsed();
+        self.stopped |=
+            matches!(report.result, RungResult::Failed { .. }) && rung.on_error == OnError::Stop;
+        report
+    }
+
+    /// Asks the rung until the target is met or it has nothing more to give.
+    async fn rounds(
+        &mut self,
+        rung: &Rung,
+        limit: Option<TimeLimit>,
+        report: &mut RungReport,
+    ) -> RungResult {
+        loop {
+            let round = Instant::now();
+            let strategy = Arc::clone(&rung.strategy);
+            let Answer { plan, log, summarizer_calls } =
+                ask(strategy, self.generation.clone(), &self.lent, limit).await;
+            report.summarizer_calls += summarizer_calls;
+            for (level, message) in log {
+                self.tell(Event::Log { rung: rung.name.clone(), level, message });
+            }
+            let size = self.size();
+            let applied = plan.and_then(|plan| self.apply(&plan).map(|made| (plan, made)));
+            let duration = round.elapsed();
+            let rung = rung.name.clone();
+            let (plan, made) = match applied {
+                Ok(applied) => applied,
+                Err(error) => {
+                    let (reason, kind) = (error.to_string(), error.kind());
+                    let told = reason.clone();
+                    self.tell(Event::LayerFailed { rung, error: told, size, duration });
+                    let summarizer = kind == LayerErrorKind::Summarizer;
+                    return RungResult::Failed { reason, summarizer };
+                }
+            };
+            self.stopped |= plan.flow == Flow::Stop;
+            let Some(made) = made else {
+                if report.rounds > 0 {
+                    return RungResult::Applied;
+                }
+                self.tell(Event::LayerDeclined { rung, size, duration });
+                return RungResult::Declined;
+            };
+            self.generation = made;
+            report.rounds += 1;
+            report.edits += plan.edits.len();
+            let (after, edits) = (self.size(), plan.edits.len());
+            self.tell(Event::LayerApplied { rung, before: size, after, edits, duration });
+            if self.fits() || plan.flow != Flow::Again || report.rounds == MOST_ROUNDS {
+                return RungResult::Applied;
+            }
+        }
+    }
+
+    /// The generation that `plan` makes of this one; none if it has no edits.
+    fn apply(&self, plan: &Plan) -> Result<Option<Generation>, LayerError> {
+        if plan.is_empty() {
+            return Ok(None);
+        }
+        let Generation { conversation, outline, protection, sizes } = &self.generation;
+        let counter = &*self.compactor.counter;
+        let applied = conversation
+            .apply(plan, outline, protection, counter)
+            .map_err(|refusal| LayerError::new(format!("its plan was refused: {refusal}")))?;
+        let mut conversation = applied.conversation;
+        let protection =
+            Protection::of(conversation.messages(), &applied.outline, &self.compactor.keep);
+        let used = conversation.measure(counter);
+        Ok(Some(Generation {
+            conversation,
+            outline: Arc::new(applied.outline),
+            protection: Arc::new(protection),
+            sizes: Sizes { used, ..*sizes },
+        }))
+    }
+
+    fn outcome(&self, is_smaller: bool) -> Outcome {
+        if self.fits() {
+            return Outcome::Fitted;
+        }
+        let Generation { conversation, outline, protection, sizes } = &self.generation;
+        let outline: &Outline = outline;
+        let overhead = self.compactor.budget.overhead();
+        let blockers =
+            blockers(conversation, outline, protection, &*self.compactor.counter, overhead);
+        let over_by = sizes.excess();
+        match is_smaller {
+            true => Outcome::Partial { over_by, blockers },
+            false => Outcome::Nothing { over_by, blockers },
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The ladder: rungs asked from the top, until the conversation is at target or no rung is left.
+//!
+//! The host owns the loop. A rung plans on a thread of its own, under its time limit; the plan is
+//! applied and checked; what it saved is measured; then the next rung is asked, or nobody. So order
+//! means one thing only, read once from the top, and a rung that fails, hangs or plans nonsense costs
+//! tokens saved, never the conversation.
+
+mod budget;
+mod climb;
+mod event;
+mod outcome;
+mod rung;
+mod worker;
+
+pub use budget::{Budget, BudgetError, Trigger};
+pub use climb::{Compaction, Compactor};
+pub use event::{Event, Observers};
+pub use outcome::{Blocker, BlockerKind, NotAsked, Outcome, RungReport, RungResult};
+pub use rung::{OnError, Rung, When};

@@ -1,0 +1,218 @@
+//! What came of a compaction, and what stands in the way when it did not get there.
+
+use std::fmt;
+use std::time::Duration;
+
+use brute_core::{Conversation, MarkKind, Outline, Protection, Role, TokenCounter};
+use serde::Serialize;
+
+/// What came of a compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+pub enum Outcome {
+    /// Not large enough to start one. The conversation is as it was.
+    BelowTrigger,
+    /// At target.
+    Fitted,
+    /// Smaller, not at target.
+    Partial {
+        /// What is too much, in tokens.
+        over_by: u64,
+        /// What stands in the way, largest first.
+        blockers: Vec<Blocker>,
+    },
+    /// No layer could give anything. The conversation is as it was.
+    Nothing {
+        /// What is too much, in tokens.
+        over_by: u64,
+        /// What stands in the way, largest first.
+        blockers: Vec<Blocker>,
+    },
+}
+
+impl Outcome {
+    /// Whether the conversation is at target, or needed no compaction.
+    pub fn fits(&self) -> bool {
+        matches!(self, Self::BelowTrigger | Self::Fitted)
+    }
+
+    /// What stands in the way.
+    pub fn blockers(&self) -> &[Blocker] {
+        match self {
+            Self::BelowTrigger | Self::Fitted => &[],
+            Self::Partial { blockers, .. } | Self::Nothing { blockers, .. } => blockers,
+        }
+    }
+}
+
+/// Something that no layer of this ladder gave up, and that is too large together with the others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Blocker {
+    /// What it is.
+    pub kind: BlockerKind,
+    /// Its messages, as indices into the conversation that came out.
+    pub messages: Vec<usize>,
+    /// Its size in tokens.
+    pub tokens: u64,
+}
+
+/// What stands in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockerKind {
+    /// Tool schemas and the framing of a request.
+    Overhead,
+    /// System messages.
+    Instructions,
+    /// The newest user message.
+    Task,
+    /// Calls and results of tools that `[keep]` names, and calls that still wait for their result.
+    Protected,
+    /// Summaries of earlier compactions.
+    Summaries,
+    /// Steps of the current turn.
+    NewestSteps,
+    /// What a person said earlier in the current turn.
+    Requests,
+    /// Turns that are over and that this ladder does not give up.
+    History,
+}
+
+impl fmt::Display for BlockerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Overhead => "tool schemas and framing",
+            Self::Instructions => "the instructions",
+            Self::Task => "the task",
+            Self::Protected => "protected calls and results",
+            Self::Summaries => "summaries of earlier compactions",
+            Self::NewestSteps => "the newest steps",
+            Self::Requests => "user messages of the current turn",
+            Self::History => "older turns that no layer of this ladder gives up",
+        })
+    }
+}
+
+impl BlockerKind {
+    /// What can be done about it.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Overhead => "send fewer tool schemas, or use a larger window",
+            Self::Instructions => "shorten the system prompt, or use a larger window",
+            Self::Task => "shorten the newest user message: put long material in a file",
+            Self::Protected => "name fewer tools in `[keep]`",
+            Self::Summaries => "lower `max-tokens` of `summarize`",
+            Self::NewestSteps => "lower `keep-steps`, or cap tool results by `[truncate]`",
+            Self::Requests => "put long material in a file",
+            Self::History => "add `sliding-window` or `summarize` to the ladder",
+        }
+    }
+}
+
+/// What stands in the way in `conversation`, largest first; what is less than a hundredth of the
+/// largest is left out.
+pub(super) fn blockers(
+    conversation: &Conversation,
+    outline: &Outline,
+    protection: &Protection,
+    counter: &dyn TokenCounter,
+    overhead: u64,
+) -> Vec<Blocker> {
+    let mut found: Vec<Blocker> = Vec::new();
+    if overhead > 0 {
+        found.push(Blocker { kind: BlockerKind::Overhead, messages: Vec::new(), tokens: overhead });
+    }
+    let current = outline.current().map_or(conversation.len(), |turn| turn.span.start);
+    for (index, message) in conversation.messages().iter().enumerate() {
+        let mark = message.mark().map(|mark| mark.kind);
+        let kind = match message.role() {
+            Role::System => BlockerKind::Instructions,
+            _ if outline.task == Some(index) => BlockerKind::Task,
+            _ if protection.covers(index) => BlockerKind::Protected,
+            _ if mark == Some(MarkKind::Summary) => BlockerKind::Summaries,
+            _ if index < current => BlockerKind::History,
+            Role::User => BlockerKind::Requests,
+            _ => BlockerKind::NewestSteps,
+        };
+        let tokens = u64::from(message.tokens(counter));
+        match found.iter_mut().find(|blocker| blocker.kind == kind) {
+            Some(blocker) => {
+                blocker.tokens += tokens;
+                blocker.messages.push(index);
+            }
+            None => found.push(Blocker { kind, messages: vec![index], tokens }),
+        }
+    }
+    found.sort_by_key(|blocker| (std::cmp::Reverse(blocker.tokens), blocker.kind));
+    let least = found.first().map_or(0, |largest| largest.tokens / 100);
+    found.retain(|blocker| blocker.tokens >= least);
+    found
+}
+
+/// What one rung did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct RungReport {
+    /// The rung's name.
+    pub rung: String,
+    /// What came of it.
+    pub result: RungResult,
+    /// Tokens of all messages before it was asked.
+    pub before: u64,
+    /// Tokens of all messages after it.
+    pub after: u64,
+    /// How many edits it made.
+    pub edits: usize,
+    /// How many plans of it were applied.
+    pub rounds: usize,
+    /// How often it asked the summarizer.
+    pub summarizer_calls: usize,
+    /// How long it took.
+    #[serde(skip)]
+    pub duration: Duration,
+}
+
+/// What came of asking a rung.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum RungResult {
+    /// It made the conversation smaller.
+    Applied,
+    /// It had nothing to give.
+    Declined,
+    /// It failed. What its earlier rounds did stands.
+    Failed {
+        /// Why.
+        reason: String,
+        /// Whether it was the summarizer's failure, not the layer's own.
+        summarizer: bool,
+    },
+    /// It was not asked.
+    NotAsked {
+        /// Why not.
+        reason: NotAsked,
+    },
+}
+
+/// Why a rung was not asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotAsked {
+    /// The target was met above it.
+    TargetMet,
+    /// Its `when` did not hold.
+    When,
+    /// A rung above it ended the descent.
+    Stopped,
+}
+
+impl fmt::Display for NotAsked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TargetMet => "target met",
+            Self::When => "`when` does not hold",
+            Self::Stopped => "descent ended",
+        })
+    }
+}

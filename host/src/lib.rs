@@ -1,0 +1,16 @@
+//! Everything around the layers: formats, counters, configuration, the ladder, truncation to disk.
+//!
+//! This is what an agent embeds. The way of a conversation through the crate:
+//! [`formats::Document`] reads it, [`ladder::Compactor`] makes it fit, the document writes it back.
+//! [`config::Config`] says how, [`tokens`] and [`models`] how large things are, and [`truncation`]
+//! caps tool results before they get that far.
+
+pub mod config;
+pub mod formats;
+pub mod ladder;
+pub mod layers;
+pub mod models;
+pub mod quantity;
+pub mod summarizers;
+pub mod tokens;
+pub mod truncation;

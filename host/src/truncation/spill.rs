@@ -1,0 +1,319 @@
+//! Full texts on disk: owner-only, named by their content, written beside and renamed.
+
+use std::fs::{self, DirBuilder, File, FileTimes};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use brute_core::truncation::{FullText, Spill};
+use tempfile::TempPath;
+
+use super::PIECE;
+
+/// The part of a BLAKE3 digest that names a file: 32 hexadecimal digits, 128 bits.
+const DIGITS: usize = 32;
+/// From so many bytes on, a second thread is worth its start (some 30 µs).
+const LARGE: usize = 512 * 1024;
+const EXTENSION: &str = "txt";
+/// Begins the name of a file that is being written.
+const UNFINISHED: &str = ".spill-";
+
+/// The folder for full texts.
+///
+/// A file is named by its content (`<the first 32 digits of its BLAKE3 digest>.txt`): the same text
+/// is saved once, and no call overwrites another's. The folder is made when it is first needed,
+/// for its owner alone, and so is each file, at its creation; a folder that is there already keeps
+/// its permissions. Nothing that stands at a file's name, such as a link, is followed.
+#[derive(Debug, Clone)]
+pub struct SpillFolder {
+    /// Nowhere, if full texts are not to be saved or the home folder is unknown.
+    folder: Option<PathBuf>,
+    shown: Option<String>,
+}
+
+/// A full text that could not be saved. The result goes on nevertheless; its notice says why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpillError {
+    /// The configuration names no folder, or one below a home folder that is unknown.
+    #[error("no folder for full texts is configured")]
+    NoFolder,
+    /// The file system refused. The words carry no path: they go into the notice.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<io::Error> for SpillError {
+    fn from(error: io::Error) -> Self {
+        // The error of a temporary file has the path in it; its kind has not.
+        Self::Refused(error.kind().to_string())
+    }
+}
+
+impl SpillFolder {
+    /// The folder that the configuration names: `None` for the default, `""` for nowhere. `shown` is
+    /// how readers see it, if they see it elsewhere.
+    pub fn new(folder: Option<&str>, shown: Option<&str>) -> Self {
+        let folder = match folder {
+            None => directories::ProjectDirs::from("", "", "brute")
+                .map(|folders| folders.data_dir().join("tool-output")),
+            Some("") => None,
+            Some(folder) => expand(folder).and_then(|folder| std::path::absolute(folder).ok()),
+        };
+        Self { folder, shown: shown.map(|shown| shown.trim_end_matches('/').to_owned()) }
+    }
+
+    /// Where the full texts go.
+    pub fn path(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Opens a file to write a full text to, piece by piece.
+    ///
+    /// # Errors
+    /// There is no folder, or it cannot be written to.
+    pub(super) fn open(&self) -> Result<Spool, SpillError> {
+        let folder = self.ready()?;
+        let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        let (file, path) = file.into_parts();
+        Ok(Spool { file, path, hasher: blake3::Hasher::new(), bytes: 0 })
+    }
+
+    /// Saves a full text that lies in memory, unless it is there already.
+    ///
+    /// # Errors
+    /// There is no folder, or it cannot be written to.
+    pub fn save_bytes(&self, whole: &[u8]) -> Result<PathBuf, SpillError> {
+        let folder = self.ready()?;
+        if whole.len() < LARGE {
+            // A small text is hashed sooner than a file is opened.
+            let path = folder.join(name_of(&blake3::hash(whole)));
+            if reuse(&path, whole.len() as u64) {
+                return Ok(path);
+            }
+        }
+        let mut spool = self.open()?;
+        for piece in whole.chunks(PIECE) {
+            spool.write(piece)?;
+        }
+        spool.finish()
+    }
+
+    /// Where the notice says that `path` is.
+    pub(super) fn shown(&self, path: &Path) -> FullText {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        FullText::Saved(match (&self.shown, name) {
+            (Some(shown), Some(name)) => format!("{shown}/{name}"),
+            _ => path.display().to_string(),
+        })
+    }
+
+    fn ready(&self) -> Result<&Path, SpillError> {
+        let folder = self.folder.as_deref().ok_or(SpillError::NoFolder)?;
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+        Ok(folder)
+    }
+}
+
+impl Spill for SpillFolder {
+    fn save(&mut self, whole: &[u8]) -> FullText {
+        match self.save_bytes(whole) {
+            Ok(path) => self.shown(&path),
+            Err(error) => FullText::NotSaved(error.to_string()),
+        }
+    }
+
+    fn holds(&self, place: &str) -> bool {
+        let Some((_, name)) = place.rsplit_once(std::path::is_separator) else { return false };
+        let Some(path) = self.folder.as_ref().map(|folder| folder.join(name)) else { return false };
+        is_own_name(name)
+            && self.shown(&path) == FullText::Saved(place.into())
+            && fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
+    }
+}
+
+/// A full text that is being written.
+#[derive(Debug)]
+pub(super) struct Spool {
+    file: File,
+    path: TempPath,
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+impl Spool {
+    pub(super) fn write(&mut self, piece: &[u8]) -> Result<(), SpillError> {
+        self.bytes += piece.len() as u64;
+        let Self { file, hasher, .. } = self;
+        if piece.len() < LARGE {
+            hasher.update(piece);
+            return Ok(file.write_all(piece)?);
+        }
+        // Hashing takes about as long as writing, so a large piece is hashed meanwhile.
+        let (is_hashed, written) = std::thread::scope(|scope| {
+            let hashing =
+                std::thread::Builder::new().name("brute-hash".into()).spawn_scoped(scope, || {
+                    hasher.update(piece);
+                });
+            (hashing.is_ok(), file.write_all(piece))
+        });
+        if !is_hashed {
+            self.hasher.update(piece);
+        }
+        Ok(written?)
+    }
+
+    /// Gives the file its name.
+    pub(super) fn finish(self) -> Result<PathBuf, SpillError> {
+        let path = self.path.with_file_name(name_of(&self.hasher.finalize()));
+        if !reuse(&path, self.bytes) {
+            self.path.persist(&path).map_err(|error| error.error)?;
+        }
+        Ok(path)
+    }
+}
+
+/// Whether the same text is there already; if it is, it counts as used now.
+fn reuse(path: &Path, bytes: u64) -> bool {
+    let is_there =
+        fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() == bytes);
+    if is_there && let Ok(file) = File::options().append(true).open(path) {
+        // Where the time cannot be set, the text merely counts as older than it is.
+        let _ = file.set_times(FileTimes::new().set_modified(SystemTime::now()));
+    }
+    is_there
+}
+
+fn name_of(digest: &blake3::Hash) -> String {
+    let hex = digest.to_hex();
+    format!("{}.{EXTENSION}", hex.get(..DIGITS).unwrap_or(&hex))
+}
+
+/// Whether a file of this name can only be a full text of ours.
+pub(super) fn is_own_name(name: &str) -> bool {
+    name.strip_suffix(EXTENSION).and_then(|stem| stem.strip_suffix('.')).is_some_and(|stem| {
+        stem.len() == DIGITS && stem.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// Whether a file of this name is one that was never finished.
+pub(super) fn is_unfinished_name(name: &str) -> bool {
+    name.starts_with(UNFINISHED)
+}
+
+/// Replaces a leading `~` by the home folder.
+fn expand(folder: &str) -> Option<PathBuf> {
+    let Some(rest) = folder.strip_prefix('~') else { return Some(folder.into()) };
+    if rest.is_empty() || rest.starts_with(std::path::is_separator) {
+        let home = directories::BaseDirs::new()?.home_dir().to_path_buf();
+        Some(home.join(rest.trim_start_matches(std::path::is_separator)))
+    } else {
+        // `~name` is another user's home to a shell, and an ordinary name to everybody else.
+        Some(folder.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(path: &Path) -> SpillFolder {
+        SpillFolder::new(path.to_str(), None)
+    }
+
+    #[test]
+    fn a_tilde_is_the_home_folder() {
+        let home = directories::BaseDirs::new().unwrap().home_dir().to_path_buf();
+        for (text, expected) in
+            [("~", home.clone()), ("~/a/b", home.join("a/b")), ("/x", "/x".into())]
+        {
+            assert_eq!(SpillFolder::new(Some(text), None).path(), Some(expected.as_path()));
+        }
+        assert_eq!(SpillFolder::new(Some(""), None).path(), None);
+        assert!(SpillFolder::new(None, None).path().unwrap().ends_with("brute/tool-output"));
+    }
+
+    #[test]
+    fn one_text_is_one_file() {
+        let root = tempfile::tempdir().unwrap();
+        let spill = folder(&root.path().join("deep/er"));
+        let path = spill.save_bytes(b"text").unwrap();
+        assert_eq!(spill.save_bytes(b"text").unwrap(), path);
+        let mut spool = spill.open().unwrap();
+        spool.write(b"te").unwrap();
+        spool.write(b"xt").unwrap();
+        assert_eq!(spool.finish().unwrap(), path);
+        assert_ne!(spill.save_bytes(b"other").unwrap(), path);
+        assert_eq!(fs::read(&path).unwrap(), b"text");
+        assert_eq!(fs::read_dir(spill.path().unwrap()).unwrap().count(), 2);
+        // The digest is the one that `b3sum` prints.
+        let hex = blake3::hash(b"text").to_hex();
+        assert_eq!(path.file_stem().unwrap().to_str(), hex.get(..32));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_for_their_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let spill = folder(&root.path().join("spill"));
+        let path = spill.save_bytes(b"secret").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(spill.path().unwrap()), 0o700);
+
+        // A link at the name is replaced, not followed.
+        let target = root.path().join("target");
+        fs::write(&target, b"secret").unwrap();
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        assert!(!spill.holds(path.to_str().unwrap()));
+        spill.save_bytes(b"secret").unwrap();
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
+    }
+
+    #[test]
+    fn only_its_own_files_are_held() {
+        let root = tempfile::tempdir().unwrap();
+        let spill = folder(root.path());
+        let path = spill.save_bytes(b"text").unwrap();
+        assert!(spill.holds(path.to_str().unwrap()));
+        fs::write(root.path().join("notes.txt"), b"text").unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let copy = elsewhere.path().join(path.file_name().unwrap());
+        fs::copy(&path, &copy).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        for place in [
+            root.path().join("notes.txt").to_str().unwrap(),
+            copy.to_str().unwrap(),
+            name,
+            "/etc/passwd",
+            "",
+            &format!("{}/../{name}", root.path().display()),
+        ] {
+            assert!(!spill.holds(place), "{place}");
+        }
+        let shown = SpillFolder::new(root.path().to_str(), Some("/mnt/out/"));
+        assert_eq!(shown.shown(&path), FullText::Saved(format!("/mnt/out/{name}")));
+        assert!(shown.holds(&format!("/mnt/out/{name}")) && !shown.holds(path.to_str().unwrap()));
+    }
+
+    #[test]
+    fn a_refusal_names_no_path() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        fs::write(&file, b"").unwrap();
+        for (path, reason) in [
+            (file.join("x").to_str().unwrap(), "not a directory"),
+            ("", "no folder for full texts is configured"),
+        ] {
+            let error = SpillFolder::new(Some(path), None).save_bytes(b"text").unwrap_err();
+            assert_eq!(error.to_string(), reason);
+        }
+        let error = folder(&file).save_bytes(b"text").unwrap_err().to_string();
+        assert!(!error.is_empty() && !error.contains('/'), "{error}");
+    }
+}

@@ -1,0 +1,195 @@
+//! What of the summarizer's answer can be used, and the text that goes into the conversation.
+
+use brute_core::{Completion, Stop};
+
+/// The summary in `completion`: without reasoning, without a wrapper, and only if it is one.
+///
+/// # Errors
+/// Why it is none.
+pub(crate) fn summary_in(completion: &Completion) -> Result<&str, &'static str> {
+    match completion.stop {
+        Stop::ToolCall => return Err("the summarizer called a tool instead of writing a summary"),
+        Stop::Length => return Err("the summary was cut at its length limit"),
+        Stop::End => {}
+    }
+    let text = without_reasoning(&completion.text).ok_or("the summarizer only reasoned")?;
+    let text = without_code_fence(text);
+    if text.is_empty() {
+        return Err("the summarizer answered nothing");
+    }
+    if is_tool_syntax(text) {
+        return Err("the summarizer wrote a tool call instead of a summary");
+    }
+    Ok(text)
+}
+
+/// What follows the blocks of reasoning at the head of `text`; nothing if one does not end.
+fn without_reasoning(text: &str) -> Option<&str> {
+    const TAGS: [&str; 4] = ["think", "thinking", "reasoning", "analysis"];
+    let mut text = text.trim();
+    loop {
+        let opened = TAGS.into_iter().find(|tag| {
+            let rest = text.strip_prefix('<').and_then(|rest| rest.strip_prefix(tag));
+            rest.is_some_and(|rest| rest.starts_with('>'))
+        });
+        let Some(tag) = opened else {
+            return Some(text);
+        };
+        let (_, rest) = text.split_once(&format!("</{tag}>"))?;
+        text = rest.trim();
+    }
+}
+
+/// A whole answer in a Markdown fence is what the fence holds.
+fn without_code_fence(text: &str) -> &str {
+    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    match inner.and_then(|inner| inner.split_once('\n')) {
+        Some((language, body)) if !body.contains("```") && !language.contains(' ') => body.trim(),
+        _ => text,
+    }
+}
+
+/// Whether `text` is the syntax in which models call tools: a tag at the head of a line, one of the
+/// JSON forms, or our own rendering of a call.
+fn is_tool_syntax(text: &str) -> bool {
+    const TAGS: [&str; 10] = [
+        "<tool_call",
+        "<tool_use",
+        "<function_call",
+        "<function=",
+        "<invoke ",
+        "<tool_code",
+        "<|tool",
+        "[tool_call",
+        "[calls ",
+        "<\u{ff5c}tool",
+    ];
+    let tagged = text.lines().any(|line| {
+        let line = line.trim_start().to_ascii_lowercase();
+        TAGS.iter().any(|tag| line.starts_with(tag))
+    });
+    tagged || text.starts_with("(calls ") || is_call_in_json(text)
+}
+
+fn is_call_in_json(text: &str) -> bool {
+    let has = |key: &str| text.contains(&format!("\"{key}\""));
+    text.starts_with(['{', '['])
+        && (has("tool_calls")
+            || has("function_call")
+            || has("name") && (has("arguments") || has("parameters") || has("input")))
+}
+
+/// The first lines of every summary: what it is, and that nobody asks for anything by it.
+pub(crate) fn introduction(messages: u64) -> String {
+    format!("{INTRODUCTION_HEAD}{messages}{INTRODUCTION_TAIL}")
+}
+
+const INTRODUCTION_HEAD: &str = "This is a summary of earlier talk: a record of what was said and done, \
+                                 not a new request. Messages that it stands for: ";
+const INTRODUCTION_TAIL: &str = ".\n\n";
+
+/// The body of a summary without the introduction.
+pub(crate) fn without_introduction(body: &str) -> &str {
+    let rest = body.strip_prefix(INTRODUCTION_HEAD).and_then(|rest| {
+        rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(INTRODUCTION_TAIL)
+    });
+    rest.unwrap_or(body)
+}
+
+/// The heading of the identifiers that were carried mechanically.
+const SEEN: &str = "\n\n## Identifiers seen";
+
+/// Those of `candidates` that `summary` does not name, as many as fit into `budget` tokens, ready to be
+/// appended. Empty if none does.
+pub(crate) fn identifiers_beside<'a>(
+    summary: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    budget: u64,
+    count: &dyn Fn(&str) -> u64,
+) -> String {
+    let mut section = String::from(SEEN);
+    let mut left = budget.saturating_sub(count(SEEN));
+    let mut any = false;
+    for candidate in candidates {
+        // Inside another one it is there, too.
+        if summary.contains(candidate) || section.contains(candidate) {
+            continue;
+        }
+        let line = format!("\n{candidate}");
+        let tokens = count(&line);
+        if tokens > left {
+            break;
+        }
+        left -= tokens;
+        section.push_str(&line);
+        any = true;
+    }
+    if any { section } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<String, &'static str> {
+        let completion = Completion { text: text.to_owned(), stop: Stop::End };
+        summary_in(&completion).map(str::to_owned)
+    }
+
+    #[test]
+    fn what_is_no_summary_is_refused() {
+        for text in [
+            "",
+            " \n\t",
+            "<think>I should",
+            "<think>hm</think>  ",
+            "<tool_call>{\"name\":\"read_file\"}</tool_call>",
+            "I will look.\n<function_calls>\n<invoke name=\"x\">",
+            "<think>x</think><tool_call>{}",
+            "{\"tool_calls\": []}",
+            "{\"name\": \"read\", \"arguments\": {}}",
+            "[{\"name\": \"read\", \"input\": {}}]",
+            "```json\n{\"name\": \"read\", \"parameters\": {}}\n```",
+            "(calls read) {\"path\":\"x\"}",
+            "[TOOL_CALLS] read",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        for stop in [Stop::Length, Stop::ToolCall] {
+            assert!(summary_in(&Completion { text: "Goal: half".into(), stop }).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_around_a_summary_goes() {
+        for (text, summary) in [
+            ("Goal: fine.", "Goal: fine."),
+            ("<think>hm\n</think>\n\nGoal", "Goal"),
+            ("<analysis>a</analysis><think>b</think> Goal", "Goal"),
+            ("```markdown\n## Objective\nx\n```", "## Objective\nx"),
+            ("The parser fails on `<tool_call>` tags.", "The parser fails on `<tool_call>` tags."),
+            ("Set {\"name\": 1}", "Set {\"name\": 1}"),
+            ("<thinker> is a tag", "<thinker> is a tag"),
+        ] {
+            assert_eq!(read(text).unwrap(), summary);
+        }
+    }
+
+    #[test]
+    fn the_introduction_comes_off_again() {
+        let body = format!("{}Goal", introduction(48));
+        assert_eq!(without_introduction(&body), "Goal");
+        assert_eq!(without_introduction("Goal"), "Goal");
+    }
+
+    #[test]
+    fn identifiers_fill_the_room_that_is_left() {
+        let words = |text: &str| text.split_whitespace().count() as u64;
+        let section =
+            |budget| identifiers_beside("has a.rs", ["a.rs", "b.rs", "c.rs"], budget, &words);
+        assert_eq!(section(0), "");
+        assert_eq!(section(3), "");
+        assert_eq!(section(4), "\n\n## Identifiers seen\nb.rs");
+        assert_eq!(section(9), "\n\n## Identifiers seen\nb.rs\nc.rs");
+    }
+}

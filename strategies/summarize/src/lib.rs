@@ -1,0 +1,268 @@
+//! The `summarize` layer: asks a model for the gist of the oldest stretch, round by round, until the
+//! conversation fits.
+//!
+//! Each call of [`Strategy::plan`] is one round. It chooses what to give up ([`stretch`]), writes a
+//! request that fits the summarizer's window ([`request`]), judges the answer ([`answer`]) and puts one
+//! message in the place of what it stands for. The host asks again while the conversation is over
+//! target. A round that fails leaves everything as the round before left it.
+//!
+//! [`identifiers`] and [`record`] are public for summarizers that work without a model.
+
+mod answer;
+mod clip;
+pub mod identifiers;
+pub mod record;
+mod request;
+mod sections;
+mod stretch;
+#[cfg(test)]
+mod tests;
+
+use brute_core::{
+    CompletionError, Configure, Edit, Flow, Host, LayerError, LogLevel, Mark, MarkKind,
+    OptionsError, Plan, Role, Strategy, Window,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::request::{Request, Writer};
+pub use crate::sections::{SECTIONS, missing_sections};
+use crate::stretch::{LEAST_ANSWER, Stretch, Terms, Unit};
+
+/// The answer takes at most this share of the summarizer's window; the rest is for the record.
+const ANSWER_SHARE: u64 = 4;
+
+/// How often a request that the summarizer finds too long is made smaller and sent again.
+const RETRIES: usize = 3;
+
+/// What `brute.toml` may say about the layer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Options {
+    /// How many of the newest steps stay as they are. A step is a reply of the model with the results of
+    /// the tools that it called. 0 lets every step go.
+    pub keep_steps: u32,
+    /// The longest summary, in tokens, at least 64. A summary is never longer than half of what it
+    /// replaces, nor than a quarter of the summarizer's window.
+    #[schemars(range(min = 64))]
+    pub max_tokens: u32,
+    /// What the summarizer is told beside brute's own instructions: what matters in your sessions, what
+    /// must never be left out. May have several lines.
+    pub instructions: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { keep_steps: 2, max_tokens: 2_000, instructions: String::new() }
+    }
+}
+
+/// The layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summarize {
+    options: Options,
+}
+
+impl Configure for Summarize {
+    type Options = Options;
+
+    const NAME: &'static str = "summarize";
+    const SUMMARY: &'static str =
+        "asks a model to summarize the oldest turns, then steps, until it fits";
+    const VERSION: &'static str = env!("CARGO_PKG_VERSION");
+    const NEEDS_SUMMARIZER: bool = true;
+
+    fn build(options: Options) -> Result<Self, OptionsError> {
+        if u64::from(options.max_tokens) < LEAST_ANSWER {
+            return Err(OptionsError {
+                option: "max-tokens",
+                message: format!(
+                    "`max-tokens` is {}, and a summary needs at least {LEAST_ANSWER} tokens",
+                    options.max_tokens
+                ),
+            });
+        }
+        Ok(Self { options })
+    }
+}
+
+impl Strategy for Summarize {
+    fn plan(&self, window: &Window<'_>, host: &dyn Host) -> Result<Plan, LayerError> {
+        if window.excess() == 0 {
+            return Ok(Plan::decline());
+        }
+        let mut limit = host.summarizer().ok_or(CompletionError::NotConfigured)?.window;
+        let mut too_long = None;
+        for _ in 0..=RETRIES {
+            let request = match (self.request(window, host, limit), &too_long) {
+                (Ok(Some(request)), _) => request,
+                (Ok(None), None) => return Ok(Plan::decline()),
+                (Err(error), None) => return Err(error),
+                // What can be made smaller was: the summarizer's own words say more than ours.
+                (_, Some(_)) => break,
+            };
+            match host.complete(&request.prompt) {
+                Ok(completion) => {
+                    let summary =
+                        answer::summary_in(&completion).map_err(LayerError::summarizer)?;
+                    return Round { window, host, longest: self.options.max_tokens }
+                        .plan(&request, summary);
+                }
+                Err(CompletionError::TooLong { limit: said }) => {
+                    limit = smaller(request.size.min(limit), said);
+                    too_long = Some(CompletionError::TooLong { limit: said });
+                    host.log(
+                        LogLevel::Info,
+                        &format!("the request was too long; the next takes {limit} tokens at most"),
+                    );
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(too_long.unwrap_or(CompletionError::TooLong { limit: None }).into())
+    }
+}
+
+/// The limit that the summarizer names; half of a request if it names none, or one that was kept.
+fn smaller(size: u64, said: Option<u64>) -> u64 {
+    said.filter(|said| *said < size).unwrap_or(size / 2)
+}
+
+impl Summarize {
+    /// The request of this round, at most `limit` tokens with its answer; none if there is nothing to give.
+    fn request<'w>(
+        &self,
+        window: &Window<'w>,
+        host: &dyn Host,
+        limit: u64,
+    ) -> Result<Option<Request<'w>>, LayerError> {
+        let terms = self.terms(window, host, limit)?;
+        let keep_steps = usize::try_from(self.options.keep_steps).unwrap_or(usize::MAX);
+        let Some(stretch) = Stretch::choose(window, keep_steps, &terms) else {
+            return Ok(None);
+        };
+        let addition = &self.options.instructions;
+        Writer { window, host, terms, limit, addition }.write(&stretch).map(Some)
+    }
+
+    fn terms(&self, window: &Window<'_>, host: &dyn Host, limit: u64) -> Result<Terms, LayerError> {
+        let most = u64::from(self.options.max_tokens).min(limit / ANSWER_SHARE);
+        if most < LEAST_ANSWER {
+            return Err(LayerError::summarizer(format!(
+                "the summarizer's window of {limit} tokens is too small (it needs at least {})",
+                LEAST_ANSWER * ANSWER_SHARE
+            )));
+        }
+        let framing = window.get(0).map_or(0, |message| {
+            let parts = (0..message.parts().len()).map(|part| message.part_tokens(part));
+            u64::from(message.tokens().saturating_sub(parts.sum()))
+        });
+        let head = text_of(window.sizes().used, "");
+        Ok(Terms { most, overhead: u64::from(host.count(&head)) + framing + 1, framing })
+    }
+}
+
+/// The text of the message that stands for `messages` others.
+fn text_of(messages: u64, summary: &str) -> String {
+    let body = format!("{}{summary}", answer::introduction(messages));
+    Mark { kind: MarkKind::Summary, count: messages }.write(&body)
+}
+
+fn not_smaller(answered: u64, gone: u64) -> LayerError {
+    LayerError::summarizer(format!(
+        "the summary of {answered} tokens is not smaller than the {gone} that it would replace"
+    ))
+}
+
+/// From an answer to a plan.
+struct Round<'a, 'w> {
+    window: &'a Window<'w>,
+    host: &'a dyn Host,
+    /// The option `max-tokens`.
+    longest: u32,
+}
+
+impl Round<'_, '_> {
+    fn plan(&self, request: &Request<'_>, summary: &str) -> Result<Plan, LayerError> {
+        let gone: u64 = request.units.iter().map(|unit| unit.tokens).sum();
+        let answered = self.count(summary);
+        if answered + request.terms.overhead >= gone {
+            return Err(not_smaller(answered, gone));
+        }
+        let missing = missing_sections(summary);
+        if !missing.is_empty() {
+            let missing = missing.join(", ");
+            self.host.log(LogLevel::Info, &format!("the summary has no section {missing}"));
+        }
+        let summary = self.bounded(summary, gone, request);
+        let count = |text: &str| self.count(text);
+        let left = request.longest.saturating_sub(self.count(&summary));
+        let carried = request.identifiers.iter().copied();
+        let carried = answer::identifiers_beside(&summary, carried, left, &count);
+        let messages = self.messages_in(&request.units);
+        let text = [format!("{summary}{carried}"), summary]
+            .iter()
+            .map(|summary| text_of(messages, summary))
+            .find(|text| self.count(text) + request.terms.framing < gone)
+            .ok_or_else(|| not_smaller(answered, gone))?;
+        Ok(Plan { edits: self.edits(&request.units, &text), flow: Flow::Again })
+    }
+
+    /// The summary, clipped if it is longer than the option allows, or longer than what was asked for
+    /// and by that over the target.
+    fn bounded(&self, summary: &str, gone: u64, request: &Request<'_>) -> String {
+        let count = |text: &str| self.count(text);
+        let sizes = self.window.sizes();
+        let asked = request.longest;
+        let left = |answer: u64| sizes.used.saturating_sub(gone) + request.terms.overhead + answer;
+        let answered = count(summary);
+        let misses = left(answered) > sizes.target && left(asked) <= sizes.target;
+        let longest = if misses { asked } else { u64::from(self.longest) };
+        if answered > longest {
+            self.host.log(
+                LogLevel::Warn,
+                &format!("the summary has {answered} tokens instead of {asked} and was clipped to {longest}"),
+            );
+        }
+        clip::clip(summary, longest, &count)
+    }
+
+    fn count(&self, text: &str) -> u64 {
+        u64::from(self.host.count(text))
+    }
+
+    /// How many messages the units stand for, those that earlier notes and summaries counted included.
+    fn messages_in(&self, units: &[Unit]) -> u64 {
+        let messages = units.iter().flat_map(|unit| self.window.messages(unit.span.clone()));
+        let stands_for = |mark: Option<Mark>| match mark {
+            Some(Mark { kind: MarkKind::Note | MarkKind::Summary, count }) => count,
+            _ => 1,
+        };
+        messages.fold(0, |sum, message| u64::saturating_add(sum, stands_for(message.mark())))
+    }
+
+    /// The summary stands where the newest of what it replaces stood, so that it never comes before a
+    /// summary of older things; at the oldest place if the dialogue would else begin with the model.
+    fn edits(&self, units: &[Unit], text: &str) -> Vec<Edit> {
+        let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+        for unit in units {
+            match runs.last_mut() {
+                Some(run) if run.end == unit.span.start => run.end = unit.span.end,
+                _ => runs.push(unit.span.clone()),
+            }
+        }
+        let newest = runs.len().saturating_sub(1);
+        let before = 0..runs[newest..].first().map_or(0, |run| run.start);
+        let mut stays = self.window.messages(before).filter(|message| {
+            matches!(message.role(), Role::User | Role::Assistant | Role::Tool)
+                && !runs.iter().any(|run| run.contains(&message.index()))
+        });
+        let begins = stays.next().map(|message| message.role());
+        let at = if begins == Some(Role::Assistant) { 0 } else { newest };
+        let edit = |(index, span)| match index == at {
+            true => Edit::Replace { span, role: Role::User, text: text.to_owned() },
+            false => Edit::Drop { span },
+        };
+        runs.into_iter().enumerate().map(edit).collect()
+    }
+}
