@@ -1,6 +1,5 @@
 //! Applying a plan: check every edit, then make the next generation of the conversation.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -120,106 +119,83 @@ impl Conversation {
             added: Vec::new(),
         };
         let mut untouched = 0;
-        for (start, edit) in edits.by_start {
-            maker.keep(untouched..start);
-            untouched = match edit {
-                Piece::Span { end, with } => {
-                    maker.replace(start..end, with)?;
-                    end
-                }
-                Piece::Parts(changes) => {
-                    maker.change(start, &changes)?;
-                    start + 1
-                }
-            };
+        for edits in edits.by_message() {
+            let Some(span) = edits.first().map(|edit| span_of(edit)) else { continue };
+            maker.keep(untouched..span.start);
+            untouched = span.end;
+            match edits {
+                [Edit::Drop { .. }] => maker.replace(span, None)?,
+                [Edit::Replace { role, text, .. }] => maker.replace(span, Some((*role, text)))?,
+                changes => maker.change(span.start, changes)?,
+            }
         }
         maker.keep(untouched..self.len());
         maker.finish(counter)
     }
 }
 
-/// What happens at one place, whole messages or the parts of one.
-enum Piece<'p> {
-    Span {
-        end: usize,
-        with: Option<(Role, &'p str)>,
-    },
-    /// New text for a part, or nothing where the part goes.
-    Parts(BTreeMap<usize, Option<&'p str>>),
-}
-
-/// Edits by the message they begin at, known to be in range and apart.
+/// Edits in the order of their messages and parts, known to be in range and apart.
 struct Edits<'p> {
-    by_start: BTreeMap<usize, Piece<'p>>,
+    sorted: Vec<&'p Edit>,
 }
 
 impl<'p> Edits<'p> {
     fn sort(plan: &'p Plan, len: usize) -> Result<Self, Refusal> {
-        let mut edits = Self { by_start: BTreeMap::new() };
-        for edit in &plan.edits {
-            match edit {
-                Edit::Drop { span } => edits.add_span(span, None, len)?,
-                Edit::Replace { span, role, text } => {
-                    edits.add_span(span, Some((*role, text.as_str())), len)?;
-                }
-                Edit::Rewrite { message, part, text } => {
-                    edits.add_part(*message, *part, Some(text), len)?;
-                }
-                Edit::Remove { message, part } => edits.add_part(*message, *part, None, len)?,
-            }
-        }
-        edits.check_apart()?;
-        Ok(edits)
-    }
-
-    fn add_span(
-        &mut self,
-        span: &Range<usize>,
-        with: Option<(Role, &'p str)>,
-        len: usize,
-    ) -> Result<(), Refusal> {
-        if span.is_empty() || span.end > len {
-            return Err(Refusal::OutOfRange { span: span.clone(), len });
-        }
-        match self.by_start.insert(span.start, Piece::Span { end: span.end, with }) {
-            Some(_) => Err(Refusal::Overlap { message: span.start }),
-            None => Ok(()),
-        }
-    }
-
-    fn add_part(
-        &mut self,
-        message: usize,
-        part: usize,
-        text: Option<&'p str>,
-        len: usize,
-    ) -> Result<(), Refusal> {
-        if message >= len {
-            return Err(Refusal::OutOfRange { span: message..message + 1, len });
-        }
-        let piece = self.by_start.entry(message).or_insert_with(|| Piece::Parts(BTreeMap::new()));
-        match piece {
-            Piece::Parts(changes) if !changes.contains_key(&part) => {
-                changes.insert(part, text);
-                Ok(())
-            }
-            _ => Err(Refusal::Overlap { message }),
-        }
-    }
-
-    fn check_apart(&self) -> Result<(), Refusal> {
+        let mut sorted: Vec<&Edit> = plan.edits.iter().collect();
+        sorted.sort_by_key(|edit| (edit.start(), part_of(edit)));
         let mut covered = 0;
-        for (&start, piece) in &self.by_start {
-            if start < covered {
-                return Err(Refusal::Overlap { message: start });
+        let mut last: Option<&Edit> = None;
+        for edit in &sorted {
+            let span = span_of(edit);
+            if span.is_empty() || span.end > len {
+                return Err(Refusal::OutOfRange { span, len });
             }
-            covered = match piece {
-                Piece::Span { end, .. } => *end,
-                Piece::Parts(_) => start + 1,
-            };
+            let same_message = last.is_some_and(|last| {
+                last.start() == span.start
+                    && part_of(last).is_some()
+                    && part_of(last) < part_of(edit)
+            });
+            if span.start < covered && !same_message {
+                return Err(Refusal::Overlap { message: span.start });
+            }
+            covered = span.end;
+            last = Some(edit);
         }
-        Ok(())
+        Ok(Self { sorted })
     }
+
+    /// The edits, those of one message together.
+    fn by_message(&self) -> impl Iterator<Item = &[&'p Edit]> {
+        self.sorted.chunk_by(|one, next| one.start() == next.start())
+    }
+}
+
+/// The messages that an edit is about.
+fn span_of(edit: &Edit) -> Range<usize> {
+    match edit {
+        Edit::Drop { span } | Edit::Replace { span, .. } => span.clone(),
+        Edit::Rewrite { message, .. } | Edit::Remove { message, .. } => {
+            *message..message.saturating_add(1)
+        }
+    }
+}
+
+/// The part that an edit is about, if it is not about whole messages.
+fn part_of(edit: &Edit) -> Option<usize> {
+    match edit {
+        Edit::Drop { .. } | Edit::Replace { .. } => None,
+        Edit::Rewrite { part, .. } | Edit::Remove { part, .. } => Some(*part),
+    }
+}
+
+/// What becomes of one part, if the edits of its message say anything about it: its new text, or
+/// nothing where it goes.
+fn change_of<'p>(edits: &[&'p Edit], part: usize) -> Option<Option<&'p str>> {
+    edits.iter().find_map(|edit| match edit {
+        Edit::Rewrite { part: at, text, .. } if *at == part => Some(Some(text.as_str())),
+        Edit::Remove { part: at, .. } if *at == part => Some(None),
+        _ => None,
+    })
 }
 
 /// Makes the next generation, piece by piece.
@@ -259,23 +235,20 @@ impl Maker<'_> {
         Ok(())
     }
 
-    fn change(
-        &mut self,
-        index: usize,
-        changes: &BTreeMap<usize, Option<&str>>,
-    ) -> Result<(), Refusal> {
+    fn change(&mut self, index: usize, changes: &[&Edit]) -> Result<(), Refusal> {
         if self.protection.covers(index) {
             return Err(Refusal::Protected { message: index });
         }
         let message = &self.from[index];
-        if let Some((&part, _)) = changes.range(message.parts().len()..).next() {
+        let past = changes.iter().filter_map(|edit| part_of(edit));
+        if let Some(part) = past.max().filter(|part| *part >= message.parts().len()) {
             return Err(Refusal::NoSuchPart { message: index, part });
         }
         self.check_reasoning(index, changes)?;
         let mut parts = Vec::with_capacity(message.parts().len());
         for (at, part) in message.parts().iter().enumerate() {
             let unsuitable = |reason| Refusal::Unsuitable { message: index, part: at, reason };
-            match changes.get(&at) {
+            match change_of(changes, at) {
                 None => parts.push(part.clone()),
                 Some(Some(text)) => parts.push(rewritten(part, text).map_err(unsuitable)?),
                 Some(None) => check_removable(part).map_err(unsuitable)?,
@@ -292,18 +265,14 @@ impl Maker<'_> {
 
     /// Signed reasoning is never rewritten, and goes only when all of it goes from a message of a
     /// turn that is over: in the current turn the provider still checks it.
-    fn check_reasoning(
-        &self,
-        index: usize,
-        changes: &BTreeMap<usize, Option<&str>>,
-    ) -> Result<(), Refusal> {
+    fn check_reasoning(&self, index: usize, changes: &[&Edit]) -> Result<(), Refusal> {
         let is_over = self.outline.current().is_some_and(|turn| index < turn.span.start);
         let mut signed = (self.from[index].parts().iter().enumerate())
             .filter(|(_, part)| matches!(part, Part::Reasoning(reasoning) if reasoning.signed))
-            .map(|(at, _)| changes.get(&at))
+            .map(|(at, _)| change_of(changes, at))
             .peekable();
         let untouched = signed.peek().is_none() || signed.clone().all(|change| change.is_none());
-        let all_go = signed.all(|change| change == Some(&None));
+        let all_go = signed.all(|change| change == Some(None));
         if untouched || (all_go && is_over) {
             return Ok(());
         }
@@ -338,14 +307,17 @@ fn rewritten(part: &Part, text: &str) -> Result<Part, &'static str> {
     match part {
         Part::Text(_) | Part::Media(_) => Ok(Part::Text(text.to_owned())),
         Part::ToolResult(result) => Ok(Part::ToolResult(crate::ToolResult {
+            call: result.call.clone(),
             text: text.to_owned(),
             media: Vec::new(),
-            ..result.clone()
+            is_error: result.is_error,
         })),
         Part::ToolCall(call) => match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-            Ok(_) => {
-                Ok(Part::ToolCall(crate::ToolCall { arguments: text.to_owned(), ..call.clone() }))
-            }
+            Ok(_) => Ok(Part::ToolCall(crate::ToolCall {
+                id: call.id.clone(),
+                name: call.name.clone(),
+                arguments: text.to_owned(),
+            })),
             Err(_) => Err("the arguments of a call must be JSON"),
         },
         Part::Reasoning(reasoning) => {

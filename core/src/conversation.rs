@@ -27,7 +27,7 @@ pub struct Conversation {
 /// Running sums, so that a question about the size costs what was appended since the last one.
 #[derive(Debug, Clone, Default)]
 struct Ledger {
-    counter: Box<str>,
+    counter: &'static str,
     /// Messages whose tokens are in `tokens`.
     counted: usize,
     tokens: u64,
@@ -204,8 +204,8 @@ impl Conversation {
     }
 
     fn turn_ledger_to(&mut self, counter: &dyn TokenCounter) {
-        if &*self.ledger.counter != counter.id() {
-            self.ledger = Ledger { counter: counter.id().into(), ..Ledger::default() };
+        if self.ledger.counter != counter.id() {
+            self.ledger = Ledger { counter: counter.id(), ..Ledger::default() };
         }
     }
 }

@@ -7,7 +7,7 @@
 pub trait TokenCounter: Send + Sync {
     /// A stable name, `o200k` for instance. Counts are stored under it, so two counters that
     /// disagree must not share one.
-    fn id(&self) -> &str;
+    fn id(&self) -> &'static str;
 
     /// The number of tokens in `text`.
     fn count(&self, text: &str) -> u32;
@@ -37,7 +37,7 @@ pub trait TokenCounter: Send + Sync {
 pub struct Approximate;
 
 impl TokenCounter for Approximate {
-    fn id(&self) -> &str {
+    fn id(&self) -> &'static str {
         "approximate"
     }
 

@@ -148,7 +148,7 @@ pub struct Message {
 /// Token counts of one message under one counter.
 #[derive(Debug, Clone)]
 struct Counts {
-    counter: Box<str>,
+    counter: &'static str,
     total: u32,
     parts: Box<[u32]>,
 }
@@ -231,12 +231,12 @@ impl Message {
 
     /// Whether this counter's count is kept already, so that asking for it costs nothing.
     pub fn is_counted(&self, counter: &dyn TokenCounter) -> bool {
-        self.counts.get().is_some_and(|counts| &*counts.counter == counter.id())
+        self.counts.get().is_some_and(|counts| counts.counter == counter.id())
     }
 
     /// Whether another counter's count takes the place of this one's.
     pub(crate) fn is_counted_otherwise(&self, counter: &dyn TokenCounter) -> bool {
-        self.counts.get().is_some_and(|counts| &*counts.counter != counter.id())
+        self.counts.get().is_some_and(|counts| counts.counter != counter.id())
     }
 
     /// The same message without its counts. The parts are shared, not copied.
@@ -246,13 +246,13 @@ impl Message {
 
     fn counts_by(&self, counter: &dyn TokenCounter) -> Option<&Counts> {
         let counts = self.counts.get_or_init(|| self.count(counter));
-        (&*counts.counter == counter.id()).then_some(counts)
+        (counts.counter == counter.id()).then_some(counts)
     }
 
     fn count(&self, counter: &dyn TokenCounter) -> Counts {
         let parts: Box<[u32]> = self.parts.iter().map(|part| part.count(counter)).collect();
         let total = parts.iter().fold(counter.per_message(), |sum, part| sum.saturating_add(*part));
-        Counts { counter: counter.id().into(), total, parts }
+        Counts { counter: counter.id(), total, parts }
     }
 }
 
@@ -293,7 +293,7 @@ mod tests {
     fn another_counter_gets_its_own_count() {
         struct Bytes;
         impl TokenCounter for Bytes {
-            fn id(&self) -> &str {
+            fn id(&self) -> &'static str {
                 "bytes"
             }
             fn count(&self, text: &str) -> u32 {

@@ -241,7 +241,8 @@ fn tokens(text: &str) -> Result<u64, String> {
         Some(digits) => (digits, 1_000_000.0),
         None => (plain.as_str(), 1.0),
     };
-    let expected = || format!("expected a number of tokens like 32000, 32_000 or 32k, not `{text}`");
+    let expected =
+        || format!("expected a number of tokens like 32000, 32_000 or 32k, not `{text}`");
     let number: f64 = digits.parse().map_err(|_| expected())?;
     let tokens = number * unit;
     // Beyond 2^53 a float no longer holds every whole number; no window is near that.
@@ -263,7 +264,9 @@ mod tests {
 
     #[test]
     fn numbers_of_tokens() {
-        for (text, number) in [("8000", 8_000), ("8_000", 8_000), ("8k", 8_000), ("1.5M", 1_500_000)] {
+        for (text, number) in
+            [("8000", 8_000), ("8_000", 8_000), ("8k", 8_000), ("1.5M", 1_500_000)]
+        {
             assert_eq!(tokens(text), Ok(number), "{text}");
         }
         for text in ["", "0", "-1", "k", "1.5", "1e999", "nan", "8kb", "99999999999999999999"] {

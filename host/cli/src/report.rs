@@ -80,7 +80,12 @@ pub(crate) fn exit(done: &Compaction) -> Exit {
 }
 
 /// What the conversation is and how much room there is.
-pub(crate) fn heading(name: &str, document: &Document, sizing: &Sizing, done: &Compaction) -> String {
+pub(crate) fn heading(
+    name: &str,
+    document: &Document,
+    sizing: &Sizing,
+    done: &Compaction,
+) -> String {
     let budget = sizing.compactor.budget();
     let model = sizing.model.as_ref().map_or_else(String::new, |model| format!(" ({model})"));
     let overhead = match budget.overhead() {

@@ -134,7 +134,8 @@ impl Setup {
         let mut compactor = Compactor::new(Arc::clone(&counter), budget.with_overhead(overhead))
             .keeping(self.config.keep.tools.iter().cloned());
         if let Some(options) = &self.config.summarizer {
-            compactor = compactor.summarizer(options.build(counter).map_err(Failure::configuration)?);
+            compactor =
+                compactor.summarizer(options.build(counter).map_err(Failure::configuration)?);
         }
         let compactor = room.rungs.into_iter().fold(compactor, Compactor::rung);
         Ok(Sizing { model: self.model(args, document), compactor, now: args.to.is_some() })

@@ -31,9 +31,11 @@ mod openai_chat;
 mod patch;
 mod pieces;
 mod repair;
+mod usage;
 mod write;
 
 pub use error::{Problem, ReadError, Repair};
+pub use usage::Usage;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -146,8 +148,12 @@ impl Document {
     pub fn read(input: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Self, ReadError> {
         let mut repairs = Vec::new();
         let mut source = Source::parse(decode(input.into())?)?;
-        if options.repair && !source.lone_surrogates().is_empty() {
-            source = repair::surrogates(source, options, &mut repairs)?;
+        if !source.lone_surrogates().is_empty() {
+            let problems = repair::lone_surrogates(&source, options)?;
+            if !options.repair {
+                return Err(ReadError::Invalid { problems });
+            }
+            (source, repairs) = repair::surrogates(source, problems)?;
         }
         let carrier = Carrier::find(&source, options)?;
         let body = carrier.body.map(|body| source.at(body));

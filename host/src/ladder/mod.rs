@@ -9,6 +9,7 @@ mod budget;
 mod climb;
 mod event;
 mod outcome;
+mod reported;
 mod rung;
 mod worker;
 
@@ -16,4 +17,5 @@ pub use budget::{Budget, BudgetError, Trigger};
 pub use climb::{Compaction, Compactor};
 pub use event::{Event, Observers};
 pub use outcome::{Blocker, BlockerKind, NotAsked, Outcome, RungReport, RungResult};
+pub use reported::Reported;
 pub use rung::{OnError, Rung, When};

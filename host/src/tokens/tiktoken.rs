@@ -172,7 +172,7 @@ impl Tiktoken {
 }
 
 impl TokenCounter for Tiktoken {
-    fn id(&self) -> &str {
+    fn id(&self) -> &'static str {
         self.encoding.id
     }
 

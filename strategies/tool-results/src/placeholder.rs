@@ -39,12 +39,10 @@ impl Placeholder<'_> {
         let tool = self.tool;
         match excerpt.names() {
             None => {
-                format!(
-                    "The {failed}result of `{tool}` was removed to save room ({gone} tokens{media})."
-                )
+                format!("The {failed}result of `{tool}` ({gone} tokens{media}) was removed.")
             }
             Some(names) => format!(
-                "{gone} of {} tokens of the {failed}result of `{tool}` were removed to save room{media}; \
+                "{gone} of {} tokens of the {failed}result of `{tool}` were removed{media}; \
                  {names} below.",
                 self.tokens
             ),
@@ -58,7 +56,7 @@ impl Placeholder<'_> {
         match full_text(self.result.text) {
             // The result was an excerpt itself, and nobody else knows any more where all of it is.
             Some(FullText::Saved(place)) => format!("Its full text is in {place}"),
-            _ => "Call the tool again if you need it.".to_owned(),
+            _ => "Call it again if needed.".to_owned(),
         }
     }
 }

@@ -131,20 +131,16 @@ fn the_placeholder_names_the_tool_the_size_and_the_way_back() {
     );
     let after = run(&ToolResults::default(), &start, 1);
     for (call, tokens, expected) in [
-        (
-            "a",
-            500,
-            "The result of `grep` was removed to save room (500 tokens). Call the tool again if you need it.",
-        ),
+        ("a", 500, "The result of `grep` (500 tokens) was removed. Call it again if needed."),
         (
             "e",
             502,
-            "The failed result of `shell` was removed to save room (502 tokens). Call the tool again if you need it.",
+            "The failed result of `shell` (502 tokens) was removed. Call it again if needed.",
         ),
         (
             "i",
             2_003,
-            "The result of `screenshot` was removed to save room (2003 tokens, with 2 images or other media). Call the tool again if you need it.",
+            "The result of `screenshot` (2003 tokens, with 2 images or other media) was removed. Call it again if needed.",
         ),
     ] {
         let text = text_of(&after, call);
@@ -339,13 +335,13 @@ fn a_part_of_the_result_can_stay() {
         let (sentence, kept) = body.split_once('\n').unwrap_or((body, ""));
         (mark.count, sentence.to_owned(), kept.to_owned())
     };
-    let again = "Call the tool again if you need it.";
+    let again = "Call it again if needed.";
     let (gone, sentence, kept) = shown(Keep::Head);
     assert_eq!(kept, "line_0\nline_1\nline_2\nline_3");
     assert_eq!(
         sentence,
         format!(
-            "{gone} of 198 tokens of the result of `read` were removed to save room; \
+            "{gone} of 198 tokens of the result of `read` were removed; \
              its beginning is below. {again}"
         )
     );
@@ -369,7 +365,7 @@ fn the_text_beside_an_image_can_stay() {
     let layer = layer(Options { keep: Keep::Head, ..Options::default() });
     let text = text_of(&run(&layer, &start, 1), "i");
     assert!(text.ends_with("\npage one image"), "{text}");
-    assert!(text.contains("room, with 1 image or other medium; its text is below."), "{text}");
+    assert!(text.contains("removed, with 1 image or other medium; its text is below."), "{text}");
 }
 
 #[test]

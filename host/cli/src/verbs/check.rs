@@ -46,24 +46,26 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
         let rungs: Vec<&str> = config.ladder.iter().map(|rung| rung.name.as_str()).collect();
         phases.push(Phase { name: "ladder", ok: !rungs.is_empty(), found: rungs.join(" > ") });
         let model = config.window.model.as_deref();
-        phases.push(match (config.room(None), model.or(Some("")).filter(|_| config.window.size.is_none())) {
-            (Ok(room), _) => Phase {
-                name: "window",
-                ok: true,
-                found: format!(
-                    "{} tokens, compaction at {}, down to {}",
-                    room.size,
-                    room.budget.compact_at(),
-                    room.budget.target()
-                ),
+        phases.push(
+            match (config.room(None), model.or(Some("")).filter(|_| config.window.size.is_none())) {
+                (Ok(room), _) => Phase {
+                    name: "window",
+                    ok: true,
+                    found: format!(
+                        "{} tokens, compaction at {}, down to {}",
+                        room.size,
+                        room.budget.compact_at(),
+                        room.budget.target()
+                    ),
+                },
+                (Err(_), Some("")) => Phase {
+                    name: "window",
+                    ok: true,
+                    found: "by the model that a session names".to_owned(),
+                },
+                (Err(error), _) => Phase { name: "window", ok: false, found: error.to_string() },
             },
-            (Err(_), Some("")) => Phase {
-                name: "window",
-                ok: true,
-                found: "by the model that a session names".to_owned(),
-            },
-            (Err(error), _) => Phase { name: "window", ok: false, found: error.to_string() },
-        });
+        );
         phases.push(spill(config));
     }
     let strict = args.deny_warnings && !loaded.diagnostics.is_empty();

@@ -81,7 +81,8 @@ struct Lines {
 impl Lines {
     fn flush(&mut self) {
         if self.untouched > 0 {
-            let line = format!("       {} untouched", style::counted(self.untouched as u64, "message"));
+            let line =
+                format!("       {} untouched", style::counted(self.untouched as u64, "message"));
             self.text.push_str(&styled(DIM, &line));
             self.text.push('\n');
         }

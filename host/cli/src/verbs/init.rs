@@ -14,7 +14,10 @@ pub(crate) fn run(global: &Global, args: &Init) -> Done {
     }
     output::file(file, init_toml().as_bytes())?;
     if !global.quiet {
-        output::say(&format!("wrote {}; `brute check` says whether it can be used", file.display()));
+        output::say(&format!(
+            "wrote {}; `brute check` says whether it can be used",
+            file.display()
+        ));
     }
     Ok(Exit::Fitted)
 }

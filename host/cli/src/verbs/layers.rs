@@ -23,7 +23,10 @@ pub(crate) fn run(args: &Layers) -> Done {
     let kinds: Vec<&LayerKind> = match &args.name {
         None => registry.iter().collect(),
         Some(name) => vec![registry.get(name).ok_or_else(|| {
-            Failure::configuration(format!("there is no layer `{name}`; {}", registry.suggest(name)))
+            Failure::configuration(format!(
+                "there is no layer `{name}`; {}",
+                registry.suggest(name)
+            ))
         })?],
     };
     if args.json {

@@ -9,7 +9,7 @@ use crate::support::runner::Lab;
 use crate::support::validate::violations;
 use crate::support::wire::{self, items, role};
 
-pub const TABLE: Table = &[
+pub(crate) const TABLE: Table = &[
     ("014", "All ten result ids", ten_answers),
     ("014", "A status of success", success_is_true),
     ("023", "A kept assistant message", thinking_is_whole),
@@ -31,9 +31,10 @@ pub const TABLE: Table = &[
     ("102", "If the call w1 is kept", arguments_keep_their_form),
     ("104", "With ladder ['tool_results'] alone", results_alone_do_not_do),
     ("126", "The result is refused", |run, _| {
-        Verdict::of(run.last().statuses.iter().any(|status| status == "error:history_changed"), || {
-            format!("reported {:?}", run.last().statuses)
-        })
+        Verdict::of(
+            run.last().statuses.iter().any(|status| status == "error:history_changed"),
+            || format!("reported {:?}", run.last().statuses),
+        )
     }),
     ("138", "Over the 20 added steps", few_changes),
     ("140", "The serialised output", |run, _| {
@@ -55,7 +56,11 @@ fn success_is_true(run: &Run, _: &Lab<'_>) -> Verdict {
     let over = run.last().tokens > target;
     let told = run.has_status("cannot_reach_target");
     Verdict::of(over == told, || {
-        format!("{} tokens with target {target}, reported {:?}", run.last().tokens, run.last().statuses)
+        format!(
+            "{} tokens with target {target}, reported {:?}",
+            run.last().tokens,
+            run.last().statuses
+        )
     })
 }
 
@@ -69,7 +74,8 @@ fn thinking_is_whole(run: &Run, _: &Lab<'_>) -> Verdict {
     Verdict::all(assistants.iter().enumerate().map(|(index, message)| {
         let Some(before) = wire::original(&run.fed, message) else { return Verdict::Pass };
         let (now, then) = (thoughts(message), thoughts(before));
-        let first = items(&message["content"]).iter().take(now.len()).map(wire::json).eq(now.clone());
+        let first =
+            items(&message["content"]).iter().take(now.len()).map(wire::json).eq(now.clone());
         let none = now.is_empty() && index + 1 < assistants.len();
         Verdict::of((now == then && first) || none, || format!("{then:?} became {now:?}"))
     }))
@@ -178,7 +184,9 @@ fn user_text_is_whole(run: &Run, _: &Lab<'_>) -> Verdict {
 
 fn arguments_keep_their_form(run: &Run, _: &Lab<'_>) -> Verdict {
     let calls = run.output().iter().flat_map(|message| items(&message["tool_calls"]));
-    let Some(call) = calls.into_iter().find(|call| call["id"] == "w1") else { return Verdict::Pass };
+    let Some(call) = calls.into_iter().find(|call| call["id"] == "w1") else {
+        return Verdict::Pass;
+    };
     let text = call["function"]["arguments"].as_str().unwrap_or_default();
     let now: Value = serde_json::from_str(text).unwrap_or_default();
     let content = now["content"].as_str().unwrap_or_default();

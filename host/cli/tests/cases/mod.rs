@@ -1,6 +1,7 @@
 //! The sentences of the cases, as code, by the number of the case and the words they begin with.
 
 mod compaction;
+mod configuration;
 mod reports;
 mod summaries;
 mod truncation;
@@ -16,9 +17,14 @@ use crate::support::wire;
 type Table = &'static [(&'static str, &'static str, Sentence)];
 
 /// The code of a sentence. A case of the same number with other words is another case.
-pub fn find(id: &str, words: &str) -> Option<Sentence> {
-    let tables: [Table; 4] =
-        [compaction::TABLE, reports::TABLE, summaries::TABLE, truncation::TABLE];
+pub(crate) fn find(id: &str, words: &str) -> Option<Sentence> {
+    let tables: [Table; 5] = [
+        compaction::TABLE,
+        configuration::TABLE,
+        reports::TABLE,
+        summaries::TABLE,
+        truncation::TABLE,
+    ];
     let mut all = tables.into_iter().flatten();
     all.find(|(of, start, _)| *of == id && words.starts_with(start)).map(|(_, _, check)| *check)
 }

@@ -6,11 +6,11 @@ use brute_core::MarkKind;
 use serde_json::json;
 
 use super::{Table, count_of, marked};
-use crate::support::run::{Run, Verdict};
+use crate::support::run::{Request, Run, Verdict};
 use crate::support::runner::Lab;
 use crate::support::wire;
 
-pub const TABLE: Table = &[
+pub(crate) const TABLE: Table = &[
     ("020", "The words of the summary", |run, _| {
         Verdict::all([contains(run, "Goal: see the first user message"), contains(run, "four")])
     }),
@@ -83,7 +83,7 @@ fn failures_are_told(run: &Run, _: &Lab<'_>) -> Verdict {
 }
 
 fn no_twins(run: &Run, _: &Lab<'_>) -> Verdict {
-    let different: HashSet<String> = run.requests.iter().map(|request| request.text()).collect();
+    let different: HashSet<String> = run.requests.iter().map(Request::text).collect();
     Verdict::of(different.len() == run.requests.len(), || {
         format!("{} requests, {} of them different", run.requests.len(), different.len())
     })

@@ -16,7 +16,7 @@ use crate::support::runner::Lab;
 use crate::support::session::Session;
 use crate::support::truncator::{cut, options, truncator};
 
-pub const TABLE: Table = &[
+pub(crate) const TABLE: Table = &[
     // A truncator sees the text alone, success or failure alike: the flag stays with its owner.
     ("100", "The error flag", |run, _| {
         each(run, |cut| cut.text.starts_with("ERROR 409"), "the text does not begin as it did")
@@ -87,7 +87,8 @@ pub const TABLE: Table = &[
         let whole = |cut: &Cut| {
             cut.passes.iter().all(|text| {
                 let notice = Notice::verify(text);
-                notice.is_some() && text.matches("[brute:truncated:").count() == 1
+                notice.is_some()
+                    && text.matches("[brute:truncated:").count() == 1
                     && cut.file.as_ref().is_some_and(|path| text.contains(&*path.to_string_lossy()))
             })
         };
@@ -159,7 +160,9 @@ fn exact_at_the_limit(_: &Run, lab: &Lab<'_>) -> Verdict {
         let text = expand(&node, &Default::default());
         let cut = cut(&ours, "tail", text.as_str().unwrap_or_default().as_bytes());
         let wanted = variant["expect_truncated"].as_bool();
-        Verdict::of(Some(cut.report.is_some()) == wanted, || format!("{variant} is not as expected"))
+        Verdict::of(Some(cut.report.is_some()) == wanted, || {
+            format!("{variant} is not as expected")
+        })
     }))
 }
 
@@ -171,17 +174,20 @@ fn compaction_keeps_the_notice(run: &Run, lab: &Lab<'_>) -> Verdict {
         json!({"role": "assistant", "content": null, "tool_calls": [
             {"id": id, "type": "function", "function": {"name": "sh", "arguments": "{}"}}]})
     };
-    let result = |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let result =
+        |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
     let input = json!({"op": "compact", "format": "openai_chat", "messages": [
         {"role": "user", "content": "go"}, call("a"), result("a", &first.text),
         call("b"), result("b", "ok"), {"role": "user", "content": "next"}]});
-    let settings = json!({"window": 40_000, "target": 500, "keep_steps": 1, "ladder": ["tool_results"]});
-    let session = Session::new(&input, &settings, lab.counter.clone(), false);
+    let settings =
+        json!({"window": 40_000, "target": 500, "keep_steps": 1, "ladder": ["tool_results"]});
+    let session = Session::new(&input, &settings, lab.kind, false);
     let Some(Ok(after)) = session.map(|session| session.take(&input)) else {
         return Verdict::Fail("the list could not be compacted".into());
     };
     let words = super::result_words(&after, "a");
-    let path = first.file.as_ref().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    let path =
+        first.file.as_ref().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
     let again = after.again.as_ref().is_none_or(|again| again.text == after.last().text);
     Verdict::all([
         Verdict::of(words == first.text || words.contains(&path), || {
@@ -193,9 +199,8 @@ fn compaction_keeps_the_notice(run: &Run, lab: &Lab<'_>) -> Verdict {
 }
 
 fn progress_is_one_line(run: &Run, _: &Lab<'_>) -> Verdict {
-    let marked = |cut: &Cut| {
-        !cut.input.starts_with(b"\rDown") || (cut.report.is_some() && has_mark(cut))
-    };
+    let marked =
+        |cut: &Cut| !cut.input.starts_with(b"\rDown") || (cut.report.is_some() && has_mark(cut));
     each(run, marked, "the long line is not marked")
 }
 
@@ -214,7 +219,8 @@ fn crlf_lines_count(run: &Run, _: &Lab<'_>) -> Verdict {
 fn unsaved_is_told(run: &Run, lab: &Lab<'_>) -> Verdict {
     let told = |cut: &Cut| match cut.report.as_ref().and_then(|cut| cut.not_saved.as_ref()) {
         Some(reason) => {
-            let folder = lab.folders.fill(run.settings["overflow_dir"].as_str().unwrap_or_default());
+            let folder =
+                lab.folders.fill(run.settings["overflow_dir"].as_str().unwrap_or_default());
             let names_none = folder.is_empty() || !cut.text.contains(&folder);
             !cut.body().is_empty() && cut.notice().contains(reason.as_str()) && names_none
         }
@@ -226,7 +232,8 @@ fn unsaved_is_told(run: &Run, lab: &Lab<'_>) -> Verdict {
 #[cfg(unix)]
 fn files_are_private(run: &Run, _: &Lab<'_>) -> Verdict {
     use std::os::unix::fs::PermissionsExt;
-    let mode = |path: &std::path::Path| fs::metadata(path).map(|file| file.permissions().mode() & 0o777);
+    let mode =
+        |path: &std::path::Path| fs::metadata(path).map(|file| file.permissions().mode() & 0o777);
     let private = |cut: &Cut| {
         let Some(path) = &cut.file else { return false };
         let folder = path.parent().and_then(|folder| mode(folder).ok());

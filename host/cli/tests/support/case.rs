@@ -8,28 +8,28 @@ use super::expand::{Variables, expand};
 
 /// A case file.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub(crate) struct Case {
     /// Its number.
-    pub id: String,
+    pub(crate) id: String,
     /// Its name.
-    pub slug: String,
+    pub(crate) slug: String,
     /// What goes in, not yet expanded.
-    pub input: Value,
+    pub(crate) input: Value,
     /// How the tool is set, not yet expanded.
-    pub settings: Value,
+    pub(crate) settings: Value,
     /// What must hold.
-    pub expect: Vec<Value>,
+    pub(crate) expect: Vec<Value>,
 }
 
 /// One run that a case asks for.
 #[derive(Debug, Clone)]
-pub struct Variant {
+pub(crate) struct Variant {
     /// What goes in, expanded.
-    pub input: Value,
+    pub(crate) input: Value,
     /// How the tool is set, expanded and without a sweep.
-    pub settings: Value,
+    pub(crate) settings: Value,
     /// The values of this run, for people: `target=600`.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 impl Case {
@@ -37,7 +37,7 @@ impl Case {
     ///
     /// # Errors
     /// If it is no case.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
         let case: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
@@ -55,22 +55,22 @@ impl Case {
     }
 
     /// What it wants done.
-    pub fn op(&self) -> &str {
+    pub(crate) fn op(&self) -> &str {
         self.input["op"].as_str().unwrap_or_default()
     }
 
     /// The format of its list.
-    pub fn format(&self) -> Option<&str> {
+    pub(crate) fn format(&self) -> Option<&str> {
         self.input["format"].as_str()
     }
 
     /// Whether its list breaks rules on purpose.
-    pub fn is_malformed(&self) -> bool {
+    pub(crate) fn is_malformed(&self) -> bool {
         self.input["malformed"].as_bool().unwrap_or(false) || self.input.get("raw_json").is_some()
     }
 
     /// Every run: one for each value of each sweep.
-    pub fn variants(&self) -> Vec<Variant> {
+    pub(crate) fn variants(&self) -> Vec<Variant> {
         let mut sweeps: Vec<(String, Vec<Value>)> = Vec::new();
         for sweep in [&self.input["sweep"], &self.settings["sweep"]] {
             for (name, values) in sweep.as_object().into_iter().flatten() {

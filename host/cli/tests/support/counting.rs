@@ -10,7 +10,7 @@ use super::run::{Count, Run};
 use super::wire::items;
 
 /// Runs a case with `op` `count`.
-pub fn count(input: &Value, settings: &Value, counter: &dyn TokenCounter) -> Run {
+pub(crate) fn count(input: &Value, settings: &Value, counter: &dyn TokenCounter) -> Run {
     // A vocabulary loads with its first text, once per process.
     counter.count("a text to load the vocabulary");
     let texts: Vec<&Value> = match input.get("text") {
@@ -27,9 +27,9 @@ pub fn count(input: &Value, settings: &Value, counter: &dyn TokenCounter) -> Run
 }
 
 /// Counts one text and takes the time.
-pub fn measured(text: &str, counter: &dyn TokenCounter) -> Count {
+pub(crate) fn measured(text: &str, counter: &dyn TokenCounter) -> Count {
     let begun = Instant::now();
     let tokens = u64::from(counter.count(text));
     let elapsed = begun.elapsed();
-    Count { bytes: text.len(), chars: text.chars().count(), tokens, elapsed }
+    Count { bytes: text.len(), tokens, elapsed }
 }

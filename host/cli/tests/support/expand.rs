@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use super::python;
 
 /// Values for `$NAME` counts.
-pub type Variables = BTreeMap<String, u64>;
+pub(crate) type Variables = BTreeMap<String, u64>;
 
 /// `value` with every generator node replaced by what it generates.
 ///
 /// Raw bytes stay in hexadecimal, as `{"bytes_hex": "…"}`: see [`bytes_of`].
-pub fn expand(value: &Value, variables: &Variables) -> Value {
+pub(crate) fn expand(value: &Value, variables: &Variables) -> Value {
     match value {
         Value::Array(items) => Value::Array(expand_list(items, variables)),
         Value::Object(node) => expand_node(node, variables),
@@ -32,8 +32,7 @@ fn expand_list(items: &[Value], variables: &Variables) -> Vec<Value> {
         let name = node["as"].as_str().unwrap_or("i");
         let body = node["body"].as_array().map_or(&[][..], Vec::as_slice);
         for number in start..start + count {
-            let body: Vec<Value> =
-                body.iter().map(|item| substitute(item, name, number)).collect();
+            let body: Vec<Value> = body.iter().map(|item| substitute(item, name, number)).collect();
             out.extend(expand_list(&body, variables));
         }
     }
@@ -162,7 +161,7 @@ fn fill(text: &str, name: &str, number: i64) -> String {
 }
 
 /// The bytes of a generated text, which may be raw ones.
-pub fn bytes_of(value: &Value) -> Vec<u8> {
+pub(crate) fn bytes_of(value: &Value) -> Vec<u8> {
     match value {
         Value::String(text) => text.clone().into_bytes(),
         Value::Object(node) => {

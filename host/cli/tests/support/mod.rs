@@ -1,15 +1,15 @@
 //! Runs fault cases: generates their inputs, drives the tool, checks what came out.
 
-pub mod case;
-pub mod checks;
-pub mod counting;
-pub mod expand;
-pub mod python;
-pub mod run;
-pub mod runner;
-pub mod session;
-pub mod settings;
-pub mod summarizer;
-pub mod truncator;
-pub mod validate;
-pub mod wire;
+pub(crate) mod case;
+pub(crate) mod checks;
+pub(crate) mod counting;
+pub(crate) mod expand;
+pub(crate) mod python;
+pub(crate) mod run;
+pub(crate) mod runner;
+pub(crate) mod session;
+pub(crate) mod settings;
+pub(crate) mod summarizer;
+pub(crate) mod truncator;
+pub(crate) mod validate;
+pub(crate) mod wire;

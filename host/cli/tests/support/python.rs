@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
 /// The Mersenne Twister of `random.Random`, MT19937: M. Matsumoto and T. Nishimura, 1998.
-pub struct Random {
+pub(crate) struct Random {
     state: [u32; Self::LENGTH],
     next: usize,
 }
@@ -17,7 +17,7 @@ impl Random {
     const MIDDLE: usize = 397;
 
     /// `random.Random(seed)`: the seed's 32-bit words are the key of `init_by_array`.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let low = seed as u32;
         let high = (seed >> 32) as u32;
         let key: &[u32] = if high == 0 { &[low] } else { &[low, high] };
@@ -43,10 +43,9 @@ impl Random {
         let mut index = 1;
         for round in 0..Self::LENGTH.max(key.len()) {
             let place = round % key.len();
-            self.state[index] = (self.state[index]
-                ^ Self::mixed(self.state[index - 1], 1_664_525))
-            .wrapping_add(key[place])
-            .wrapping_add(place as u32);
+            self.state[index] = (self.state[index] ^ Self::mixed(self.state[index - 1], 1_664_525))
+                .wrapping_add(key[place])
+                .wrapping_add(place as u32);
             index = self.step(index);
         }
         for _ in 1..Self::LENGTH {
@@ -86,7 +85,7 @@ impl Random {
     }
 
     /// `randbytes(count)`: words in little-endian order, the last one shifted to what is needed.
-    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(count + 4);
         while bytes.len() < count {
             let word = self.word();
@@ -102,7 +101,7 @@ impl Random {
 }
 
 /// Base64 with padding, as in RFC 4648.
-pub fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for piece in bytes.chunks(3) {
@@ -120,7 +119,7 @@ pub fn base64(bytes: &[u8]) -> String {
 }
 
 /// `json.dumps(value, ensure_ascii=False)`: a blank behind every comma and colon.
-pub fn json(value: &Value) -> String {
+pub(crate) fn json(value: &Value) -> String {
     let mut out = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut out, Blanks);
     value.serialize(&mut serializer).expect("a value is JSON");
@@ -158,7 +157,8 @@ mod tests {
     #[test]
     fn random_bytes_are_those_of_python() {
         // `random.Random(1).randbytes(10).hex()` and `random.Random(2**40).randbytes(3).hex()`
-        let hex = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex =
+            |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         assert_eq!(hex(Random::new(1).bytes(10)), "f5b165224a58b791f1d8");
         assert_eq!(hex(Random::new(1 << 40).bytes(3)), "1d881a");
         assert_eq!(base64(b"any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");

@@ -13,20 +13,21 @@ use super::case::{Case, Variant};
 use super::checks::judge;
 use super::run::{Run, Verdict};
 use super::session::{Session, format};
+use super::settings::{not_understood, unknown_layer};
 use super::truncator::Folders;
 use super::{counting, truncator};
 
 /// A sentence of a case as code.
-pub type Sentence = fn(&Run, &Lab<'_>) -> Verdict;
+pub(crate) type Sentence = fn(&Run, &Lab<'_>) -> Verdict;
 
 /// Finds the code of a sentence, by the number of the case and the words.
-pub type Sentences = fn(&str, &str) -> Option<Sentence>;
+pub(crate) type Sentences = fn(&str, &str) -> Option<Sentence>;
 
 /// What came of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// All that could be checked holds; so many sentences are not known.
-    Passed { unknown: usize },
+pub(crate) enum Outcome {
+    /// All that could be checked holds. What could not be, if anything.
+    Passed { notes: Vec<String> },
     /// What does not hold.
     Failed(Vec<String>),
     /// Why it was not run, or not to its end.
@@ -34,17 +35,19 @@ pub enum Outcome {
 }
 
 /// One way of running a case, and the means to run it otherwise.
-pub struct Lab<'c> {
+pub(crate) struct Lab<'c> {
     /// The case.
-    pub case: &'c Case,
+    pub(crate) case: &'c Case,
     /// One of its runs.
-    pub variant: Variant,
+    pub(crate) variant: Variant,
     /// How the tool counts.
-    pub counter: Arc<dyn TokenCounter>,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    /// Its kind.
+    pub(crate) kind: CounterKind,
     /// Whether broken input is to be mended.
-    pub repair: bool,
+    pub(crate) repair: bool,
     /// The folders that the settings name.
-    pub folders: Folders,
+    pub(crate) folders: Folders,
 }
 
 impl Lab<'_> {
@@ -52,7 +55,7 @@ impl Lab<'_> {
     ///
     /// # Errors
     /// Why it cannot be made.
-    pub fn run(&self) -> Result<Run, String> {
+    pub(crate) fn run(&self) -> Result<Run, String> {
         self.rerun(&self.variant.input, &self.variant.settings)
     }
 
@@ -60,14 +63,20 @@ impl Lab<'_> {
     ///
     /// # Errors
     /// Why it cannot be made.
-    pub fn rerun(&self, input: &Value, settings: &Value) -> Result<Run, String> {
+    pub(crate) fn rerun(&self, input: &Value, settings: &Value) -> Result<Run, String> {
         match self.case.op() {
             "truncate" | "truncate_chain" => truncator::truncate(input, settings, &self.folders),
             "truncate_many" => {
                 truncator::truncate_many(input, settings, &self.folders, &self.case.input)
             }
+            // All that such a case says is in its sentences.
+            "config" => Ok(Run { settings: settings.clone(), ..Run::default() }),
             "count" => Ok(counting::count(input, settings, &*self.counter)),
-            "compact" => Session::new(input, settings, Arc::clone(&self.counter), self.repair)
+            "compact" if unknown_layer(settings).is_some() => {
+                let name = unknown_layer(settings).unwrap_or_default();
+                Err(format!("the layer `{name}` is not one of this tool"))
+            }
+            "compact" => Session::new(input, settings, self.kind, self.repair)
                 .ok_or_else(|| "the input has no list that this tool reads".to_owned())?
                 .take(input),
             other => Err(format!("op `{other}` is not supported yet")),
@@ -78,7 +87,7 @@ impl Lab<'_> {
     ///
     /// # Errors
     /// Why it cannot be made.
-    pub fn with_settings(&self, change: impl FnOnce(&mut Value)) -> Result<Run, String> {
+    pub(crate) fn with_settings(&self, change: impl FnOnce(&mut Value)) -> Result<Run, String> {
         let mut settings = self.variant.settings.clone();
         change(&mut settings);
         self.rerun(&self.variant.input, &settings)
@@ -97,7 +106,7 @@ impl Lab<'_> {
 /// Why a case cannot be run at all, if it cannot.
 fn unsupported(case: &Case) -> Option<String> {
     match case.op() {
-        "truncate" | "truncate_chain" | "truncate_many" | "count" => None,
+        "truncate" | "truncate_chain" | "truncate_many" | "count" | "config" => None,
         "compact" => match case.format() {
             Some(name) if format(name).is_some() => None,
             Some(name) => Some(format!("format `{name}` is not supported yet")),
@@ -116,7 +125,7 @@ fn counters(case: &Case) -> Vec<CounterKind> {
 }
 
 /// Runs a case in all its variants.
-pub fn run(case: &Case, sentences: Sentences) -> Outcome {
+pub(crate) fn run(case: &Case, sentences: Sentences) -> Outcome {
     if let Some(why) = unsupported(case) {
         return Outcome::Skipped(vec![why]);
     }
@@ -129,6 +138,7 @@ pub fn run(case: &Case, sentences: Sentences) -> Outcome {
                     case,
                     variant: variant.clone(),
                     counter: counter(kind),
+                    kind,
                     repair: *repair,
                     folders: Folders::new(),
                 };
@@ -144,10 +154,26 @@ pub fn run(case: &Case, sentences: Sentences) -> Outcome {
             }
         }
     }
-    match (failures.is_empty(), skips.is_empty()) {
-        (false, _) => Outcome::Failed(failures),
-        (true, false) => Outcome::Skipped(skips),
-        (true, true) => Outcome::Passed { unknown },
+    let foreign = not_understood(&case.settings);
+    let mut notes = Vec::new();
+    if !foreign.is_empty() {
+        notes.push(format!("settings that this tool does not have: {}", foreign.join(", ")));
+    }
+    if unknown > 0 {
+        notes.push(format!("{unknown} sentence checks not known"));
+    }
+    if !failures.is_empty() && foreign.is_empty() {
+        Outcome::Failed(failures)
+    } else if !failures.is_empty() {
+        // A run without a setting that the case counts on is not the run that it wants.
+        notes.extend(failures.into_iter().next());
+        Outcome::Skipped(notes)
+    } else if !skips.is_empty() {
+        Outcome::Skipped(skips)
+    } else if unknown == case.expect.len() {
+        Outcome::Skipped(vec!["none of its checks is known".into()])
+    } else {
+        Outcome::Passed { notes }
     }
 }
 
@@ -191,7 +217,7 @@ fn words(payload: &(dyn Any + Send)) -> String {
 ///
 /// # Errors
 /// If the folder cannot be read.
-pub fn run_folder(
+pub(crate) fn run_folder(
     folder: &Path,
     only: Option<&str>,
     sentences: Sentences,

@@ -4,45 +4,51 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use brute_core::TokenCounter;
-use brute_host::formats::{Document, Format, ReadOptions, WriteOptions};
-use brute_host::ladder::{Budget, Compaction, Compactor, Event, Outcome, RungResult, Trigger};
+use brute_host::config::{Config, Room};
+use brute_host::formats::{Document, Format, ReadOptions, Usage, WriteOptions};
+use brute_host::ladder::{
+    Budget, Compaction, Compactor, Event, Outcome, Reported, RungResult, Trigger,
+};
+use brute_host::tokens::CounterKind;
 use serde_json::{Map, Value};
 
 use super::run::{Pass, Run};
-use super::settings::{self, Room};
+use super::settings::{self, Refusal};
 use super::summarizer::Fake;
-use super::validate::list_key;
-use super::wire::items;
+use super::wire::{items, list_key};
 
 /// A list of messages, and what is remembered from step to step.
-pub struct Session {
+pub(crate) struct Session {
     format: Format,
     settings: Value,
     counter: Arc<dyn TokenCounter>,
     repair: bool,
     fake: Option<Arc<Fake>>,
-    room: Result<Room, String>,
+    kind: CounterKind,
+    room: Result<(Config, Room), Refusal>,
     trigger: Trigger,
     text: String,
     list: Vec<Value>,
     body: Map<String, Value>,
     /// A compaction that was begun and not waited for: its history, and how it ended.
     begun: Option<(Document, Compaction)>,
+    /// What the provider reported, and for which message on the wire.
+    usage: Option<(Usage, usize)>,
     runtime: tokio::runtime::Runtime,
     run: Run,
 }
 
 /// The format that a case names, if it is supported.
-pub fn format(name: &str) -> Option<Format> {
+pub(crate) fn format(name: &str) -> Option<Format> {
     name.replace('_', "-").parse().ok()
 }
 
 impl Session {
     /// A session that begins with the input of a case.
-    pub fn new(
+    pub(crate) fn new(
         input: &Value,
         settings: &Value,
-        counter: Arc<dyn TokenCounter>,
+        kind: CounterKind,
         repair: bool,
     ) -> Option<Self> {
         let name = input["format"].as_str()?;
@@ -56,6 +62,7 @@ impl Session {
             Some(raw) => serde_json::from_str(raw).unwrap_or_default(),
             None => items(&input[list_key(name)]).to_vec(),
         };
+        let counter = brute_host::tokens::counter(kind);
         let fake = Fake::new(settings, Arc::clone(&counter)).map(Arc::new);
         let mut session = Self {
             format: format(name)?,
@@ -63,12 +70,14 @@ impl Session {
             counter,
             repair,
             fake,
-            room: settings::room(settings),
+            kind,
+            room: settings::room(settings, kind, None),
             trigger: Trigger::default(),
             text: String::new(),
             list: Vec::new(),
             body,
             begun: None,
+            usage: usage(format(name)?, &input["usage"], list.len()),
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?,
             run: Run { format: name.into(), settings: settings.clone(), ..Run::default() },
         };
@@ -84,7 +93,7 @@ impl Session {
     ///
     /// # Errors
     /// If a step is not known.
-    pub fn take(mut self, input: &Value) -> Result<Run, String> {
+    pub(crate) fn take(mut self, input: &Value) -> Result<Run, String> {
         match items(&input["sequence"]) {
             [] => self.compact("compact"),
             steps => {
@@ -113,7 +122,7 @@ impl Session {
             "check_trigger" => self.check_trigger(),
             "set_model" => {
                 let name = step["model"].as_str().unwrap_or_default();
-                self.room = settings::room_of_model(&self.settings, name);
+                self.room = settings::room(&self.settings, self.kind, Some(name));
                 self.trigger = Trigger::default();
             }
             "compact_async" => self.begin()?,
@@ -122,6 +131,7 @@ impl Session {
                 self.run.fed = list.clone();
                 let before = (self.text.clone(), self.list.clone());
                 self.put(list);
+                self.usage = None;
                 self.record("replace", before, Pass { has_output: true, ..Pass::default() });
             }
             "await_compaction" => self.finish()?,
@@ -160,8 +170,9 @@ impl Session {
         });
     }
 
-    fn read(&self) -> Result<Document, Pass> {
-        let options = ReadOptions { format: Some(self.format), repair: self.repair, ..Default::default() };
+    fn read(&self) -> Result<Document, Box<Pass>> {
+        let options =
+            ReadOptions { format: Some(self.format), repair: self.repair, ..Default::default() };
         Document::read(self.text.clone(), &options)
             .map_err(|error| failed("error:invalid_input", error.to_string()))
     }
@@ -176,24 +187,27 @@ impl Session {
         document.conversation().clone().measure(&*self.counter) + self.overhead(&document)
     }
 
-    fn budget(&self, document: &Document) -> Result<Budget, Pass> {
-        let room = self.room.clone().map_err(|error| {
-            let (status, report) = error.split_once(' ').unwrap_or((&error, ""));
-            failed(status, report.to_owned())
-        })?;
-        Budget::new(room.window, 0, room.compact_at, room.compact_to)
-            .map(|budget| budget.with_overhead(self.overhead(document)))
-            .map_err(|error| failed("error:invalid_config", error.to_string()))
+    fn room(&self) -> Result<&(Config, Room), Box<Pass>> {
+        self.room.as_ref().map_err(|(status, words)| failed(status, words.clone()))
     }
 
-    fn compactor(&self, budget: Budget) -> Result<Compactor, Pass> {
-        let kept = items(&self.settings["never_prune_tools"]).iter();
-        let kept = kept.filter_map(Value::as_str).map(str::to_owned);
-        let mut compactor = Compactor::new(Arc::clone(&self.counter), budget).keeping(kept);
-        for rung in settings::rungs(&self.settings)
-            .map_err(|error| failed("error:invalid_config", error))?
-        {
-            compactor = compactor.rung(rung);
+    fn budget(&self, document: &Document) -> Result<Budget, Box<Pass>> {
+        let budget = self.room()?.1.budget.with_overhead(self.overhead(document));
+        let Some((usage, at)) = self.usage else { return Ok(budget) };
+        let conversation = document.conversation();
+        let ids = conversation.messages().iter().map(|message| message.id());
+        let last = ids.rev().position(|id| document.wire_index(id) == Some(at));
+        let messages = last.map_or(0, |last| conversation.len() - last);
+        let reported = Reported { tokens: usage.total(), messages };
+        Ok(budget.anchored(reported, conversation, &*self.counter))
+    }
+
+    fn compactor(&self, budget: Budget) -> Result<Compactor, Box<Pass>> {
+        let (config, room) = self.room()?;
+        let compactor = Compactor::new(Arc::clone(&self.counter), budget);
+        let mut compactor = compactor.keeping(config.keep.tools.iter().cloned());
+        for rung in &room.rungs {
+            compactor = compactor.rung(rung.clone());
         }
         if let Some(fake) = &self.fake {
             compactor = compactor.summarizer(Arc::clone(fake) as _);
@@ -222,7 +236,7 @@ impl Session {
         });
         let (compactor, document) = match begun {
             Ok(begun) => begun,
-            Err(pass) => return (None, pass),
+            Err(pass) => return (None, *pass),
         };
         let budget = *compactor.budget();
         let mut conversation = document.conversation().clone();
@@ -231,7 +245,8 @@ impl Session {
         let options = WriteOptions {
             alternate_roles: self.settings["strict_alternation"].as_bool().unwrap_or(false),
         };
-        let mut pass = Pass { triggered: Some(due), has_output: true, ..Pass::default() };
+        let anchor = self.usage.map(|(usage, _)| usage.total());
+        let mut pass = Pass { triggered: Some(due), anchor, has_output: true, ..Pass::default() };
         for repair in document.repairs() {
             pass.statuses = vec!["repaired".into()];
             pass.report.push_str(&format!("repaired: {repair}\n"));
@@ -253,6 +268,10 @@ impl Session {
         });
         let compaction = self.runtime.block_on(compactor.compact_now(conversation));
         self.trigger.settle(&budget, compaction.after, compaction.outcome.fits());
+        if !compaction.removed.is_empty() {
+            // What was reported before describes this conversation no longer.
+            self.usage = None;
+        }
         let told = told.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
         pass.report.push_str(&told);
         describe(&mut pass, &compaction, &document);
@@ -267,7 +286,7 @@ impl Session {
             let due = self.trigger.is_due(&budget, &mut conversation, &*self.counter);
             Ok(Pass { triggered: Some(due), has_output: true, ..Pass::default() })
         });
-        let mut pass = checked.unwrap_or_else(|pass| pass);
+        let mut pass = checked.unwrap_or_else(|pass| *pass);
         (pass.tokens_before, pass.tokens) = (self.size(), self.size());
         self.record("check_trigger", before, pass);
     }
@@ -320,8 +339,15 @@ impl Session {
     }
 }
 
-fn failed(status: &str, report: String) -> Pass {
-    Pass { statuses: vec![status.into()], report, ..Pass::default() }
+/// The usage of a reply in a list of `messages`, if there is one. Its place may be counted from the end.
+fn usage(format: Format, reported: &Value, messages: usize) -> Option<(Usage, usize)> {
+    let at = reported["at_message"].as_i64().unwrap_or(-1);
+    let at = if at < 0 { messages as i64 + at } else { at };
+    Some((Usage::read(format, reported)?, usize::try_from(at).ok()?))
+}
+
+fn failed(status: &str, report: String) -> Box<Pass> {
+    Box::new(Pass { statuses: vec![status.into()], report, ..Pass::default() })
 }
 
 fn written(

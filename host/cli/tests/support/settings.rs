@@ -1,114 +1,149 @@
-//! What the settings of a case mean in this tool.
+//! What the settings of a case mean in this tool: a `brute.toml`.
 
-use std::sync::Arc;
+use std::fmt::Write as _;
 
-use brute_host::ladder::Rung;
+use brute_host::config::{Config, Origin, Room, RoomError, Source, Sources, load};
 use brute_host::layers::Layers;
-use brute_host::models::{ModelEntry, ModelTable};
-use serde_json::{Value, json};
+use brute_host::tokens::CounterKind;
+use serde_json::Value;
 
 use super::wire::items;
 
 /// The default ladder of the cases, which is that of the tool.
 const LADDER: [&str; 3] = ["tool_results", "sliding_window", "summarize"];
 
-/// Room in tokens.
-#[derive(Debug, Clone, Copy)]
-pub struct Room {
-    /// The window.
-    pub window: u64,
-    /// The size that starts a compaction.
-    pub compact_at: u64,
-    /// The size that one aims for.
-    pub compact_to: u64,
+/// The settings that are understood. Some only say what a case takes for granted.
+const UNDERSTOOD: [&str; 24] = [
+    "below_target",
+    "counter",
+    "keep_age_s",
+    "keep_files",
+    "keep_steps",
+    "ladder",
+    "max_bytes",
+    "max_line_chars",
+    "max_lines",
+    "models",
+    "never_prune_tools",
+    "overflow_dir",
+    "redact_hook",
+    "reserve_output",
+    "skip_size_check",
+    "strict_alternation",
+    "summariser",
+    "summarizer",
+    "sweep",
+    "target",
+    "trigger",
+    "umask",
+    "usage_reported",
+    "window",
+];
+
+/// The settings of a case that this tool does not have.
+pub(crate) fn not_understood(settings: &Value) -> Vec<String> {
+    let keys = settings.as_object().into_iter().flatten().map(|(key, _)| key);
+    keys.filter(|key| !UNDERSTOOD.contains(&key.as_str())).cloned().collect()
 }
 
-/// The room that the settings give.
+/// A layer in the ladder of a case that this tool does not have.
+pub(crate) fn unknown_layer(settings: &Value) -> Option<String> {
+    let layers = Layers::built_in();
+    let names = items(&settings["ladder"]).iter().filter_map(Value::as_str);
+    names.map(|name| name.replace('_', "-")).find(|name| layers.get(name).is_none())
+}
+
+/// Why there is no configuration, or no room in it: the status that this is, and the tool's words.
+pub(crate) type Refusal = (&'static str, String);
+
+/// The room that the settings give, for `model` or for none in particular.
 ///
 /// # Errors
-/// The status that the tool reports, and its words behind a blank.
-pub fn room(settings: &Value) -> Result<Room, String> {
-    let Some(window) = settings["window"].as_u64() else {
-        return Err("error:window_unknown the window is not known: say how large it is".into());
-    };
-    room_in(window, settings)
-}
-
-fn room_in(window: u64, settings: &Value) -> Result<Room, String> {
-    let (trigger, target) = (settings["trigger"].as_u64(), settings["target"].as_u64());
-    // The defaults of `compact-at` and `compact-to`.
-    let share = |tenths: u64| (window * tenths / 10).max(1);
-    let compact_at = match (trigger, target) {
-        (Some(trigger), _) => trigger,
-        (None, Some(target)) => target + 1,
-        (None, None) => share(7),
-    };
-    // A target at the trigger is one below it here, where the target must be the smaller one.
-    let compact_to = match target {
-        Some(target) if Some(target) == trigger => target.saturating_sub(1),
-        Some(target) => target,
-        None => share(4).min(compact_at.saturating_sub(1)),
-    };
-    Ok(Room { window, compact_at, compact_to })
-}
-
-/// The room of a model, by the models that the settings add to the table that ships.
-///
-/// # Errors
-/// As [`room`].
-pub fn room_of_model(settings: &Value, name: &str) -> Result<Room, String> {
-    let own = settings["models"].as_object().into_iter().flatten();
-    let entries = own.map(|(name, model)| {
-        let window = model["window"].as_u64().and_then(|window| u32::try_from(window).ok());
-        (name.clone(), ModelEntry { window, ..ModelEntry::default() })
-    });
-    let table = ModelTable::shipped().with_overrides(entries).map_err(|errors| {
-        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        format!("error:invalid_config {}", errors.join("; "))
-    })?;
-    match table.find(name) {
-        Some(model) => room_in(u64::from(model.window), &settings["models"][name]),
-        None => Err(format!("error:window_unknown no model is called `{name}`")),
+/// What the tool refuses.
+pub(crate) fn room(
+    settings: &Value,
+    counter: CounterKind,
+    model: Option<&str>,
+) -> Result<(Config, Room), Refusal> {
+    let config = config(&toml(settings, counter, model), settings.get("summariser").is_some())
+        .map_err(|words| {
+            let unknown = words.contains("no window is known");
+            (if unknown { "error:window_unknown" } else { "error:invalid_config" }, words)
+        })?;
+    match config.room(None) {
+        Ok(room) => Ok((config, room)),
+        Err(error @ (RoomError::NoWindow | RoomError::UnknownModel { .. })) => {
+            Err(("error:window_unknown", error.to_string()))
+        }
+        Err(error) => Err(("error:invalid_config", error.to_string())),
     }
 }
 
-/// The rungs that the settings name.
+/// The configuration in a text.
 ///
 /// # Errors
-/// The tool's words, if it refuses the options.
-pub fn rungs(settings: &Value) -> Result<Vec<Rung>, String> {
-    let layers = Layers::built_in();
+/// What is wrong with it, in the tool's words.
+pub(crate) fn config(text: &str, own_summarizer: bool) -> Result<Config, String> {
+    let file = Source { name: "brute.toml".into(), text: text.into(), origin: Origin::Project };
+    let sources = Sources { project: Some(file), own_summarizer, ..Sources::default() };
+    let loaded = load(&sources, &Layers::built_in());
+    let words: Vec<String> = loaded.diagnostics.iter().map(ToString::to_string).collect();
+    loaded.config.ok_or_else(|| words.join("\n"))
+}
+
+/// The settings as a `brute.toml`.
+fn toml(settings: &Value, counter: CounterKind, model: Option<&str>) -> String {
+    let mut text = format!("version = 1\n[window]\ncounter = \"{counter}\"\n");
+    // Writing to a string cannot fail.
+    let mut put = |key: &str, value: Option<u64>| {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{key} = {value}");
+        }
+    };
+    // A model's own figures hold while it is used.
+    let own = model.map_or(settings, |name| &settings["models"][name]);
+    let (trigger, target) = (own["trigger"].as_u64(), own["target"].as_u64());
+    let compact_at = trigger.or(target.map(|target| target + 1));
+    // A target at the trigger is one below it here, where the target must be the smaller one.
+    let compact_to = target.map(|target| target.min(compact_at.unwrap_or(0).saturating_sub(1)));
+    let reserve = settings["reserve_output"].as_u64();
+    if model.is_none() {
+        put("size", settings["window"].as_u64());
+    }
+    // A stated trigger is the size of a whole request, with nothing to come off it.
+    put("reserve", reserve.or(compact_at.map(|_| 0)));
+    if let Some(name) = model {
+        let _ = writeln!(text, "model = \"{name}\"");
+    }
+    if let (Some(compact_at), Some(compact_to)) = (compact_at, compact_to) {
+        let _ = writeln!(text, "[trigger]\ncompact-at = {compact_at}\ncompact-to = {compact_to}");
+    }
+    let kept: Vec<&str> =
+        items(&settings["never_prune_tools"]).iter().filter_map(Value::as_str).collect();
+    let _ = writeln!(text, "[keep]\ntools = {kept:?}");
+    for (name, model) in settings["models"].as_object().into_iter().flatten() {
+        let _ = writeln!(text, "[models.\"{name}\"]\nwindow = {}", model["window"]);
+    }
+    text + &ladder(settings)
+}
+
+fn ladder(settings: &Value) -> String {
     let named: Vec<&str> = items(&settings["ladder"]).iter().filter_map(Value::as_str).collect();
-    let has_summarizer = settings.get("summariser").is_some();
     let ladder = match named.as_slice() {
         // Without a summarizer the default ladder ends above it.
-        [] if has_summarizer => &LADDER[..],
-        [] => &LADDER[..2],
+        [] if settings.get("summariser").is_none() => &LADDER[..2],
+        [] => &LADDER[..],
         named => named,
     };
-    let keep_steps = settings["keep_steps"].as_u64();
-    let mut rungs = Vec::new();
+    let mut text = String::new();
     for name in ladder {
         let name = name.replace('_', "-");
-        let kind = layers.get(&name).ok_or_else(|| format!("no layer is called `{name}`"))?;
-        let mut options = json!({});
-        if let Some(steps) = keep_steps {
+        let _ = writeln!(text, "[[ladder]]\nlayer = \"{name}\"");
+        if let Some(steps) = settings["keep_steps"].as_u64() {
             // Free layers keep one at least: the model has not acted on it yet.
             let least = u64::from(name != "summarize");
-            options["keep-steps"] = steps.max(least).into();
+            let _ = writeln!(text, "keep-steps = {}", steps.max(least));
         }
-        let strategy = kind.build(options).map_err(|error| error.to_string())?;
-        rungs.push(rung(&name, strategy));
     }
-    Ok(rungs)
-}
-
-fn rung(name: &str, strategy: Arc<dyn brute_core::Strategy>) -> Rung {
-    Rung {
-        name: name.into(),
-        strategy,
-        when: None,
-        on_error: Default::default(),
-        timeout: None,
-    }
+    text
 }

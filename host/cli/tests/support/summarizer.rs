@@ -14,16 +14,23 @@ use super::wire::items;
 /// What it says to one request.
 #[derive(Debug, Clone)]
 enum Reply {
-    Answer { text: String, stop: Stop, delay: Duration },
+    Answer {
+        text: String,
+        stop: Stop,
+        delay: Duration,
+    },
     Error(CompletionError),
     /// Refuses what is longer, and says `then` to the rest.
-    Overflow { above: u64, then: String },
+    Overflow {
+        above: u64,
+        then: String,
+    },
     /// What a case says in words.
     Words(String),
 }
 
 /// A summarizer that says what a case tells it to.
-pub struct Fake {
+pub(crate) struct Fake {
     window: u64,
     counter: Arc<dyn TokenCounter>,
     /// What each model says, in the order in which they are tried.
@@ -35,7 +42,7 @@ pub struct Fake {
 
 impl Fake {
     /// The summarizer of these settings, if they have one.
-    pub fn new(settings: &Value, counter: Arc<dyn TokenCounter>) -> Option<Self> {
+    pub(crate) fn new(settings: &Value, counter: Arc<dyn TokenCounter>) -> Option<Self> {
         let own = settings.get("summariser").or_else(|| settings.get("summarizer"))?;
         let window = [&own["window"], &settings["window"]].into_iter().find_map(Value::as_u64);
         let named = items(&own["models"]).iter().filter_map(Value::as_str);
@@ -45,8 +52,10 @@ impl Fake {
         }
         let models = models.into_iter().map(|model| {
             let entries = items(&own["mock"]).iter();
-            let entries = entries.filter(|entry| entry["model"].as_str().is_none_or(|of| of == model));
-            let mut replies: VecDeque<Reply> = entries.flat_map(|entry| reply(entry, own)).collect();
+            let entries =
+                entries.filter(|entry| entry["model"].as_str().is_none_or(|of| of == model));
+            let mut replies: VecDeque<Reply> =
+                entries.flat_map(|entry| reply(entry, own)).collect();
             replies.extend(own["mock_fn"].as_str().map(|words| Reply::Words(words.to_owned())));
             (model, replies)
         });
@@ -60,7 +69,7 @@ impl Fake {
     }
 
     /// What it was asked so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -179,7 +188,9 @@ fn by_words(words: &str, prompt: &Prompt, earlier: &[String]) -> String {
         said.extend(names.filter(|name| text.contains(&format!("{name} "))));
     }
     if words.contains("occur in the request") && words.contains("which of") {
-        said.extend(quoted(words).into_iter().filter(|name| text.contains(name)).map(str::to_owned));
+        said.extend(
+            quoted(words).into_iter().filter(|name| text.contains(name)).map(str::to_owned),
+        );
     }
     if words.contains("previous summary") {
         said.extend(earlier.iter().rev().find(|answer| text.contains(answer.trim())).cloned());
@@ -190,7 +201,9 @@ fn by_words(words: &str, prompt: &Prompt, earlier: &[String]) -> String {
         said.extend(quoted(answer).first().map(|answer| (*answer).to_owned()));
     }
     if said.is_empty() {
-        said.push("Goal: see the first user message. Done: several files read. Next: continue.".into());
+        said.push(
+            "Goal: see the first user message. Done: several files read. Next: continue.".into(),
+        );
     }
     said.join(" ")
 }

@@ -14,13 +14,13 @@ use super::run::{Cut, CutReport, Run};
 use super::wire::items;
 
 /// Folders that the settings of a case name by `$TMP` and `$WORKSPACE`.
-pub struct Folders {
+pub(crate) struct Folders {
     temporary: tempfile::TempDir,
 }
 
 impl Folders {
     /// New, empty folders, with the odd things in them that cases name.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let temporary = tempfile::tempdir().expect("a temporary folder");
         let root = temporary.path();
         std::fs::create_dir_all(root.join("workspace")).expect("a folder");
@@ -37,7 +37,7 @@ impl Folders {
     }
 
     /// `text` with the names of folders replaced.
-    pub fn fill(&self, text: &str) -> String {
+    pub(crate) fn fill(&self, text: &str) -> String {
         let root = self.temporary.path();
         let workspace = root.join("workspace");
         text.replace("$TMP", &root.display().to_string())
@@ -50,7 +50,7 @@ impl Folders {
 }
 
 /// The section of the configuration that these settings mean.
-pub fn options(settings: &Value, folders: &Folders, mode: &str) -> TruncateOptions {
+pub(crate) fn options(settings: &Value, folders: &Folders, mode: &str) -> TruncateOptions {
     let number = |key: &str| settings[key].as_u64();
     let default = TruncateOptions::default();
     TruncateOptions {
@@ -65,7 +65,11 @@ pub fn options(settings: &Value, folders: &Folders, mode: &str) -> TruncateOptio
 }
 
 /// The truncator of these settings.
-pub fn truncator(settings: &Value, folders: &Folders, mode: &str) -> Result<Truncator, String> {
+pub(crate) fn truncator(
+    settings: &Value,
+    folders: &Folders,
+    mode: &str,
+) -> Result<Truncator, String> {
     let options = options(settings, folders, mode);
     let truncator = Truncator::new(options).map_err(|error| error.to_string())?;
     let Some(hook) = settings["redact_hook"].as_str() else { return Ok(truncator) };
@@ -85,7 +89,7 @@ fn redaction(hook: &str) -> Option<(String, char, usize, String)> {
 }
 
 /// Truncates one text.
-pub fn cut(truncator: &Truncator, mode: &str, input: &[u8]) -> Cut {
+pub(crate) fn cut(truncator: &Truncator, mode: &str, input: &[u8]) -> Cut {
     let truncated = truncator.truncate(None, input);
     let mut file = None;
     let report = truncated.cut.map(|cut| {
@@ -142,7 +146,7 @@ fn tasks(input: &Value) -> Vec<(String, Vec<u8>)> {
 ///
 /// # Errors
 /// If the settings make no truncator.
-pub fn truncate(input: &Value, settings: &Value, folders: &Folders) -> Result<Run, String> {
+pub(crate) fn truncate(input: &Value, settings: &Value, folders: &Folders) -> Result<Run, String> {
     let mut run = Run { settings: settings.clone(), ..Run::default() };
     run.settings["folders"] = folders.names();
     for (mode, text) in tasks(input) {
@@ -175,7 +179,7 @@ pub fn truncate(input: &Value, settings: &Value, folders: &Folders) -> Result<Ru
 ///
 /// # Errors
 /// If the settings make no truncator.
-pub fn truncate_many(
+pub(crate) fn truncate_many(
     input: &Value,
     settings: &Value,
     folders: &Folders,

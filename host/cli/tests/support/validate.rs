@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// What `list` breaks, if its format is known.
-pub fn violations(format: &str, list: &[Value]) -> Vec<String> {
+pub(crate) fn violations(format: &str, list: &[Value]) -> Vec<String> {
     let found = match format {
         "openai_chat" => openai_chat(list),
         "anthropic" => anthropic(list),
@@ -12,15 +12,6 @@ pub fn violations(format: &str, list: &[Value]) -> Vec<String> {
         _ => Err(Missing("a known format")),
     };
     found.unwrap_or_else(|missing| vec![format!("the list has no {}", missing.0)])
-}
-
-/// The key under which a request of this format has its list.
-pub fn list_key(format: &str) -> &'static str {
-    match format {
-        "responses" => "items",
-        "gemini" => "contents",
-        _ => "messages",
-    }
 }
 
 /// A field that every list has.

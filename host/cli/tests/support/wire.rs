@@ -2,19 +2,28 @@
 
 use serde_json::Value;
 
+/// The key under which a request of this format has its list.
+pub(crate) fn list_key(format: &str) -> &'static str {
+    match format {
+        "responses" => "items",
+        "gemini" => "contents",
+        _ => "messages",
+    }
+}
+
 /// The elements of an array; none if it is none.
-pub fn items(value: &Value) -> &[Value] {
+pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// JSON text, for comparing byte for byte.
-pub fn json(value: &Value) -> String {
+pub(crate) fn json(value: &Value) -> String {
     value.to_string()
 }
 
 /// Who speaks. Gemini's model is an assistant, and an item of the Responses format that is no
 /// message has none.
-pub fn role(message: &Value) -> &str {
+pub(crate) fn role(message: &Value) -> &str {
     match message["role"].as_str() {
         Some("model") => "assistant",
         Some(role) => role,
@@ -23,7 +32,7 @@ pub fn role(message: &Value) -> &str {
 }
 
 /// All texts in a value, keys excepted.
-pub fn texts(value: &Value) -> Vec<&str> {
+pub(crate) fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
         Value::Array(items) => items.iter().flat_map(texts).collect(),
@@ -33,7 +42,7 @@ pub fn texts(value: &Value) -> Vec<&str> {
 }
 
 /// What people and models read in a message: its content, without names, ids and data.
-pub fn words(message: &Value) -> String {
+pub(crate) fn words(message: &Value) -> String {
     let content = ["content", "parts", "output"].into_iter().map(|key| &message[key]);
     let mut words: Vec<String> = content.flat_map(said).collect();
     for call in items(&message["tool_calls"]) {
@@ -61,7 +70,7 @@ fn said(value: &Value) -> Vec<String> {
 }
 
 /// The ids of the calls in a message.
-pub fn calls(message: &Value) -> Vec<&str> {
+pub(crate) fn calls(message: &Value) -> Vec<&str> {
     let openai = items(&message["tool_calls"]).iter().map(|call| &call["id"]);
     let anthropic = items(&message["content"]).iter();
     let anthropic = anthropic.filter(|block| block["type"] == "tool_use").map(|block| &block["id"]);
@@ -70,16 +79,17 @@ pub fn calls(message: &Value) -> Vec<&str> {
 }
 
 /// The ids of the results in a message.
-pub fn results(message: &Value) -> Vec<&str> {
+pub(crate) fn results(message: &Value) -> Vec<&str> {
     let openai = std::iter::once(&message["tool_call_id"]);
-    let anthropic = items(&message["content"]).iter().filter(|block| block["type"] == "tool_result");
+    let anthropic =
+        items(&message["content"]).iter().filter(|block| block["type"] == "tool_result");
     let anthropic = anthropic.map(|block| &block["tool_use_id"]);
     let item = (message["type"] == "function_call_output").then(|| &message["call_id"]);
     openai.chain(anthropic).chain(item).filter_map(Value::as_str).collect()
 }
 
 /// The content of the result with this id.
-pub fn result<'a>(list: &'a [Value], id: &str) -> Option<&'a Value> {
+pub(crate) fn result<'a>(list: &'a [Value], id: &str) -> Option<&'a Value> {
     list.iter().find_map(|message| {
         if message["tool_call_id"] == id {
             return Some(&message["content"]);
@@ -93,7 +103,7 @@ pub fn result<'a>(list: &'a [Value], id: &str) -> Option<&'a Value> {
 }
 
 /// Whether a message holds nothing but results of tools.
-pub fn is_results_only(message: &Value) -> bool {
+pub(crate) fn is_results_only(message: &Value) -> bool {
     let blocks = items(&message["content"]);
     let parts = items(&message["parts"]);
     role(message) == "tool"
@@ -103,19 +113,19 @@ pub fn is_results_only(message: &Value) -> bool {
 }
 
 /// Whether a message holds a result of a tool.
-pub fn has_result(message: &Value) -> bool {
+pub(crate) fn has_result(message: &Value) -> bool {
     !results(message).is_empty()
         || items(&message["parts"]).iter().any(|part| part.get("functionResponse").is_some())
 }
 
 /// The blocks of a message that are of one of these types.
-pub fn blocks<'a>(message: &'a Value, types: &[&str]) -> Vec<&'a Value> {
+pub(crate) fn blocks<'a>(message: &'a Value, types: &[&str]) -> Vec<&'a Value> {
     let all = items(&message["content"]).iter().chain(items(&message["parts"]));
     all.filter(|block| block["type"].as_str().is_some_and(|kind| types.contains(&kind))).collect()
 }
 
 /// The message of `list` that `message` was before it was edited: the one with the same ids.
-pub fn original<'a>(list: &'a [Value], message: &Value) -> Option<&'a Value> {
+pub(crate) fn original<'a>(list: &'a [Value], message: &Value) -> Option<&'a Value> {
     let text = json(message);
     if let Some(same) = list.iter().find(|other| json(other) == text) {
         return Some(same);
@@ -130,7 +140,7 @@ pub fn original<'a>(list: &'a [Value], message: &Value) -> Option<&'a Value> {
 }
 
 /// The system and developer messages, and a `system` field before them.
-pub fn instructions(body: &Value, list: &[Value]) -> Vec<Value> {
+pub(crate) fn instructions(body: &Value, list: &[Value]) -> Vec<Value> {
     let field = body.get("system").cloned().into_iter();
     let messages = list.iter().filter(|message| matches!(role(message), "system" | "developer"));
     field.chain(messages.cloned()).collect()

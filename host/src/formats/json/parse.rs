@@ -329,12 +329,11 @@ fn special(bytes: &[u8], at: usize) -> usize {
     })
 }
 
-/// Where, from `at` on, the first backslash stands; the length if none does.
-pub(super) fn backslash(bytes: &[u8], at: usize) -> usize {
-    first(bytes, at, |word| {
-        let word = word ^ (ONES * 0x5c);
-        word.wrapping_sub(ONES) & !word & HIGH
-    })
+/// Marks of the backslashes in a word, in the high bits. The lowest mark is right; higher ones need
+/// not be.
+pub(super) fn backslashes(word: u64) -> u64 {
+    let word = word ^ (ONES * 0x5c);
+    word.wrapping_sub(ONES) & !word & HIGH
 }
 
 /// The first byte that `mark` marks with its high bit, in words of eight bytes. The lowest mark of

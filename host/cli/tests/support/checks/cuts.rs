@@ -21,28 +21,26 @@ fn each_cut(run: &Run, check: impl Fn(&Cut, &CutReport) -> Verdict) -> Verdict {
     })
 }
 
-pub fn truncated(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn truncated(args: &Value, run: &Run) -> Verdict {
     let wanted = args["value"].as_bool().unwrap_or(true);
-    each(run, |cut| {
-        Verdict::of(cut.report.is_some() == wanted, || format!("it is {}", !wanted))
-    })
+    each(run, |cut| Verdict::of(cut.report.is_some() == wanted, || format!("it is {}", !wanted)))
 }
 
-pub fn total_lines_reported(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn total_lines_reported(args: &Value, run: &Run) -> Verdict {
     each_cut(run, |_, report| {
         let lines = report.total_lines;
         Verdict::of(Some(lines) == args["value"].as_u64(), || format!("{lines} are reported"))
     })
 }
 
-pub fn shown_range(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn shown_range(args: &Value, run: &Run) -> Verdict {
     let wanted = [(args["first"].as_u64().unwrap_or(0), args["last"].as_u64().unwrap_or(0))];
     each_cut(run, |_, report| {
         Verdict::of(report.shown == wanted, || format!("{:?} are shown", report.shown))
     })
 }
 
-pub fn body_lines_le(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn body_lines_le(args: &Value, run: &Run) -> Verdict {
     let limit = args["limit"].as_u64().unwrap_or(u64::MAX) as usize;
     each(run, |cut| {
         let lines = cut.body().lines().count();
@@ -50,7 +48,7 @@ pub fn body_lines_le(args: &Value, run: &Run) -> Verdict {
     })
 }
 
-pub fn body_bytes_le(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn body_bytes_le(args: &Value, run: &Run) -> Verdict {
     let limit = args["limit"].as_u64().unwrap_or(u64::MAX) as usize;
     let later = args["after"].is_string();
     each(run, |cut| {
@@ -65,13 +63,13 @@ pub fn body_bytes_le(args: &Value, run: &Run) -> Verdict {
 
 /// Which end of the input a body is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     Prefix,
     Suffix,
 }
 
 /// Whether `line` is `whole`, or part of it around a mark that says how much is missing.
-pub fn is_shown(line: &str, whole: &str) -> bool {
+pub(crate) fn is_shown(line: &str, whole: &str) -> bool {
     if line == whole || whole.starts_with(line) || whole.ends_with(line) {
         return true;
     }
@@ -82,25 +80,27 @@ pub fn is_shown(line: &str, whole: &str) -> bool {
     mark.contains(" characters cut") && mark.chars().any(|c| c.is_ascii_digit())
 }
 
-pub fn body_is_part(run: &Run, part: Part) -> Verdict {
+pub(crate) fn body_is_part(run: &Run, part: Part) -> Verdict {
     each(run, |cut| {
         let input = String::from_utf8_lossy(&cut.input).into_owned();
         let input = cut.redacted.clone().unwrap_or(input);
         let body = cut.body();
         let body = body.trim_end_matches('\n').trim_start_matches('\n');
-        let (shown, whole): (Vec<&str>, Vec<&str>) = (body.lines().collect(), input.lines().collect());
+        let (shown, whole): (Vec<&str>, Vec<&str>) =
+            (body.lines().collect(), input.lines().collect());
         if shown.len() > whole.len() {
             return Verdict::Fail("the body has more lines than the input".into());
         }
         let from = if part == Part::Prefix { 0 } else { whole.len() - shown.len() };
-        let strange = shown.iter().zip(&whole[from..]).position(|(line, whole)| !is_shown(line, whole));
+        let strange =
+            shown.iter().zip(&whole[from..]).position(|(line, whole)| !is_shown(line, whole));
         Verdict::of(strange.is_none(), || {
             format!("line {} of the body is not that of the input", strange.unwrap_or_default())
         })
     })
 }
 
-pub fn whole_lines_only(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn whole_lines_only(_: &Value, run: &Run) -> Verdict {
     each(run, |cut| {
         let input = String::from_utf8_lossy(&cut.input).into_owned();
         let whole: std::collections::HashSet<&str> = input.lines().collect();
@@ -114,13 +114,13 @@ pub fn whole_lines_only(_: &Value, run: &Run) -> Verdict {
 }
 
 /// What goes on is a `String`; the bytes that make it one must be there.
-pub fn valid_utf8(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn valid_utf8(_: &Value, run: &Run) -> Verdict {
     each(run, |cut| {
         Verdict::of(std::str::from_utf8(cut.text.as_bytes()).is_ok(), || "it is not".into())
     })
 }
 
-pub fn overflow_file_equals_input(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn overflow_file_equals_input(args: &Value, run: &Run) -> Verdict {
     let conditional = args["when"].is_string();
     each(run, |cut| {
         let intact = cut.report.is_none() && cut.text.as_bytes() == cut.input;
@@ -135,21 +135,21 @@ pub fn overflow_file_equals_input(args: &Value, run: &Run) -> Verdict {
     })
 }
 
-pub fn overflow_file_unchanged_text(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn overflow_file_unchanged_text(_: &Value, run: &Run) -> Verdict {
     each(run, |cut| match cut.saved() {
         Some(saved) => Verdict::of(saved == cut.input, || "the file is not the whole text".into()),
         None => Verdict::Pass,
     })
 }
 
-pub fn hint_path_exists(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn hint_path_exists(_: &Value, run: &Run) -> Verdict {
     each_cut(run, |cut, _| {
         let there = cut.file.as_ref().is_some_and(|path| path.is_file());
         Verdict::of(there, || format!("{:?} is no file", cut.file))
     })
 }
 
-pub fn hint_path_under(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn hint_path_under(args: &Value, run: &Run) -> Verdict {
     let name = args["dir"].as_str().unwrap_or_default().trim_start_matches('$');
     let folder = run.settings["folders"][name].as_str().unwrap_or(name).to_owned();
     each_cut(run, |cut, _| {

@@ -7,7 +7,7 @@ use crate::support::validate::violations;
 use crate::support::wire::{self, items, json, role};
 
 /// The passes that `after` is about; the last one if it says nothing.
-pub fn passes<'r>(args: &Value, run: &'r Run) -> Vec<&'r Pass> {
+pub(crate) fn passes<'r>(args: &Value, run: &'r Run) -> Vec<&'r Pass> {
     let Some(after) = args["after"].as_str() else { return vec![run.last()] };
     if after.contains("first") {
         run.passes.iter().take(1).collect()
@@ -21,19 +21,19 @@ pub fn passes<'r>(args: &Value, run: &'r Run) -> Vec<&'r Pass> {
     }
 }
 
-pub fn valid_message_list(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn valid_message_list(args: &Value, run: &Run) -> Verdict {
     Verdict::all(passes(args, run).into_iter().map(|pass| {
         let found = violations(&run.format, &pass.list);
         Verdict::of(found.is_empty(), || format!("after `{}`: {}", pass.step, found.join("; ")))
     }))
 }
 
-pub fn identity(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn identity(_: &Value, run: &Run) -> Verdict {
     let (output, input) = (run.output(), &run.fed);
     Verdict::of(output == input.as_slice(), || "the output is not the input".into())
 }
 
-pub fn order_preserved(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn order_preserved(_: &Value, run: &Run) -> Verdict {
     let fed: Vec<String> = run.fed.iter().map(json).collect();
     let mut from = 0;
     for (index, message) in run.output().iter().map(json).enumerate() {
@@ -51,12 +51,14 @@ pub fn order_preserved(_: &Value, run: &Run) -> Verdict {
 /// Fields whose values an edit may change.
 const EDITABLE: [&str; 4] = ["content", "arguments", "output", "text"];
 
-pub fn unknown_fields_kept(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn unknown_fields_kept(_: &Value, run: &Run) -> Verdict {
     let edited = run.output().iter().filter_map(|message| {
         wire::original(&run.fed, message).map(|original| (original, message))
     });
     let lost = edited.filter_map(|(before, after)| lost_field(before, after)).next();
-    Verdict::of(lost.is_none(), || format!("the field `{}` is lost or changed", lost.unwrap_or_default()))
+    Verdict::of(lost.is_none(), || {
+        format!("the field `{}` is lost or changed", lost.unwrap_or_default())
+    })
 }
 
 fn lost_field(before: &Value, after: &Value) -> Option<String> {
@@ -77,10 +79,12 @@ fn lost_field(before: &Value, after: &Value) -> Option<String> {
     }
 }
 
-pub fn ids_unchanged(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn ids_unchanged(_: &Value, run: &Run) -> Verdict {
     let known: Vec<&str> = run.fed.iter().flat_map(ids).collect();
     let strange = run.output().iter().flat_map(ids).find(|id| !known.contains(id));
-    Verdict::of(strange.is_none(), || format!("the id `{}` is not of the input", strange.unwrap_or_default()))
+    Verdict::of(strange.is_none(), || {
+        format!("the id `{}` is not of the input", strange.unwrap_or_default())
+    })
 }
 
 fn ids(message: &Value) -> Vec<&str> {
@@ -92,18 +96,18 @@ fn dialogue(list: &[Value]) -> impl Iterator<Item = &Value> {
     list.iter().filter(|message| !matches!(role(message), "system" | "developer"))
 }
 
-pub fn first_non_system_role(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn first_non_system_role(args: &Value, run: &Run) -> Verdict {
     let first = dialogue(run.output()).next().map(role).unwrap_or_default();
     let wanted = args["role"].as_str().unwrap_or_default();
     Verdict::of(first == wanted, || format!("it is `{first}`, not `{wanted}`"))
 }
 
-pub fn first_message_has_no_tool_result(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn first_message_has_no_tool_result(_: &Value, run: &Run) -> Verdict {
     let holds = dialogue(run.output()).next().is_some_and(|first| !wire::has_result(first));
     Verdict::of(holds, || "the first message holds a result, or there is none".into())
 }
 
-pub fn role_count(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn role_count(args: &Value, run: &Run) -> Verdict {
     let wanted = args["role"].as_str().unwrap_or_default();
     let count = run.output().iter().filter(|message| role(message) == wanted).count() as u64;
     let least = args["min"].as_u64().unwrap_or(0);
@@ -112,7 +116,7 @@ pub fn role_count(args: &Value, run: &Run) -> Verdict {
     Verdict::of(exact && (least..=most).contains(&count), || format!("{count} are `{wanted}`"))
 }
 
-pub fn no_adjacent_roles(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn no_adjacent_roles(args: &Value, run: &Run) -> Verdict {
     let wanted = args["role"].as_str();
     let twins = run.output().windows(2).position(|pair| {
         role(&pair[0]) == role(&pair[1]) && wanted.is_none_or(|wanted| role(&pair[0]) == wanted)
@@ -120,7 +124,7 @@ pub fn no_adjacent_roles(args: &Value, run: &Run) -> Verdict {
     Verdict::of(twins.is_none(), || format!("messages {} and the next", twins.unwrap_or_default()))
 }
 
-pub fn alternation_ignoring_tool_flow(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn alternation_ignoring_tool_flow(_: &Value, run: &Run) -> Verdict {
     let spoken = dialogue(run.output())
         .filter(|message| !wire::is_results_only(message) && wire::calls(message).is_empty());
     let roles: Vec<&str> = spoken.map(role).collect();
@@ -134,7 +138,7 @@ fn at(list: &[Value], index: i64) -> Option<&Value> {
     list.get(usize::try_from(index).ok()?)
 }
 
-pub fn message_kept_unchanged(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn message_kept_unchanged(args: &Value, run: &Run) -> Verdict {
     let indices = match &args["index"] {
         Value::Array(indices) => indices.iter().filter_map(Value::as_i64).collect(),
         index => vec![index.as_i64().unwrap_or(0)],
@@ -148,12 +152,12 @@ pub fn message_kept_unchanged(args: &Value, run: &Run) -> Verdict {
     }))
 }
 
-pub fn last_message_unchanged(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn last_message_unchanged(_: &Value, run: &Run) -> Verdict {
     let last = |list: &[Value]| list.last().map(json);
     Verdict::of(last(run.output()) == last(&run.fed), || "the last message is another".into())
 }
 
-pub fn messages_suffix_unchanged(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn messages_suffix_unchanged(args: &Value, run: &Run) -> Verdict {
     let count = args["n"].as_u64().unwrap_or(0) as usize;
     let end = |list: &[Value]| -> Vec<String> {
         list[list.len().saturating_sub(count)..].iter().map(json).collect()
@@ -165,7 +169,7 @@ pub fn messages_suffix_unchanged(args: &Value, run: &Run) -> Verdict {
     })
 }
 
-pub fn system_unchanged(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn system_unchanged(_: &Value, run: &Run) -> Verdict {
     let first = run.passes.first().map(|pass| &pass.before_text);
     let before: Value = first.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let before = wire::instructions(&before, &run.fed);
@@ -174,7 +178,7 @@ pub fn system_unchanged(_: &Value, run: &Run) -> Verdict {
     Verdict::of(same, || "the instructions are not as they were".into())
 }
 
-pub fn usage_unchanged_if_output_identical(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn usage_unchanged_if_output_identical(_: &Value, run: &Run) -> Verdict {
     let Some(first) = run.passes.first() else { return Verdict::Pass };
     if first.list != first.before {
         return Verdict::Pass;
@@ -184,7 +188,8 @@ pub fn usage_unchanged_if_output_identical(_: &Value, run: &Run) -> Verdict {
     };
     let body: Value = serde_json::from_str(&first.before_text).unwrap_or_default();
     let same = usage(&first.before) == usage(&first.list) && body["usage"] == first.body["usage"];
-    Verdict::of(same && items(&body["messages"]).len() == items(&first.body["messages"]).len(), || {
-        "a run that changed nothing changed a usage record".into()
-    })
+    Verdict::of(
+        same && items(&body["messages"]).len() == items(&first.body["messages"]).len(),
+        || "a run that changed nothing changed a usage record".into(),
+    )
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::run::{Run, Verdict};
 use super::wire::items;
 
-pub use sizes::blockers;
+pub(crate) use sizes::blockers;
 
 /// A check, with what the case says about it.
 type Check = fn(&Value, &Run) -> Verdict;
@@ -90,15 +90,16 @@ fn named(name: &str) -> Option<Check> {
 }
 
 /// Judges one entry of `expect`. Sentences are judged by `sentence`.
-pub fn judge(entry: &Value, run: &Run, sentence: &dyn Fn(&str) -> Verdict) -> Verdict {
+pub(crate) fn judge(entry: &Value, run: &Run, sentence: &dyn Fn(&str) -> Verdict) -> Verdict {
     if let Some(words) = entry["check"].as_str() {
         return sentence(words);
     }
     let Some(name) = entry["assert"].as_str() else {
         return Verdict::Skip("an expectation has neither `assert` nor `check`".into());
     };
-    let together =
-        |entries: &Value| Verdict::all(items(entries).iter().map(|entry| judge(entry, run, sentence)));
+    let together = |entries: &Value| {
+        Verdict::all(items(entries).iter().map(|entry| judge(entry, run, sentence)))
+    };
     match name {
         "any_of" => any_of(items(&entry["options"]).iter().map(together)),
         "if_output" if run.last().has_output => together(&entry["then"]),

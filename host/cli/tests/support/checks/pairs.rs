@@ -5,13 +5,15 @@ use serde_json::Value;
 use crate::support::run::{Run, Verdict};
 use crate::support::wire::{self, items, json};
 
-pub fn no_orphan_results(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn no_orphan_results(_: &Value, run: &Run) -> Verdict {
     let mut open: Vec<&str> = Vec::new();
     for message in run.output() {
         for id in wire::results(message) {
             match open.iter().rposition(|open| *open == id) {
                 Some(at) => drop(open.remove(at)),
-                None => return Verdict::Fail(format!("the result `{id}` answers no call before it")),
+                None => {
+                    return Verdict::Fail(format!("the result `{id}` answers no call before it"));
+                }
             }
         }
         open.extend(wire::calls(message));
@@ -32,37 +34,40 @@ fn ids(args: &Value) -> Vec<&str> {
     args["id"].as_str().into_iter().chain(many).collect()
 }
 
-pub fn pair_kept(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn pair_kept(args: &Value, run: &Run) -> Verdict {
     Verdict::all(ids(args).into_iter().map(|id| {
         let found = pair(run.output(), id);
         Verdict::of(found == (1, 1), || format!("`{id}`: {found:?} calls and results"))
     }))
 }
 
-pub fn pair_kept_or_both_gone(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn pair_kept_or_both_gone(args: &Value, run: &Run) -> Verdict {
     Verdict::all(ids(args).into_iter().map(|id| {
         let (calls, results) = pair(run.output(), id);
         Verdict::of(calls == results, || format!("`{id}`: {calls} calls, {results} results"))
     }))
 }
 
-pub fn batch_all_or_nothing(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn batch_all_or_nothing(args: &Value, run: &Run) -> Verdict {
     Verdict::all(items(&args["ids"]).iter().map(|batch| {
-        let pairs: Vec<_> =
-            items(batch).iter().filter_map(Value::as_str).map(|id| pair(run.output(), id)).collect();
+        let pairs: Vec<_> = items(batch)
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|id| pair(run.output(), id))
+            .collect();
         let whole = pairs.iter().all(|found| *found == (1, 1));
         let gone = pairs.iter().all(|found| *found == (0, 0));
         Verdict::of(whole || gone, || format!("the batch {batch} is split: {pairs:?}"))
     }))
 }
 
-pub fn call_ids_subset_of_input(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn call_ids_subset_of_input(_: &Value, run: &Run) -> Verdict {
     let known: Vec<&str> = run.fed.iter().flat_map(wire::calls).collect();
     let strange = run.output().iter().flat_map(wire::calls).find(|id| !known.contains(id));
     Verdict::of(strange.is_none(), || format!("`{}` is new", strange.unwrap_or_default()))
 }
 
-pub fn item_kept(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn item_kept(args: &Value, run: &Run) -> Verdict {
     let same = |item: &&Value| {
         let wanted = args.as_object().into_iter().flatten().filter(|(key, _)| *key != "assert");
         wanted.into_iter().all(|(key, value)| item[key] == *value)
@@ -78,11 +83,12 @@ fn types(args: &Value) -> Vec<&str> {
     items(&args["types"]).iter().filter_map(Value::as_str).collect()
 }
 
-pub fn blocks_subset_of_input(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn blocks_subset_of_input(args: &Value, run: &Run) -> Verdict {
     let types = types(args);
     let known: Vec<String> =
         run.fed.iter().flat_map(|message| wire::blocks(message, &types)).map(json).collect();
-    let mut output = run.output().iter().flat_map(|message| wire::blocks(message, &types)).map(json);
+    let mut output =
+        run.output().iter().flat_map(|message| wire::blocks(message, &types)).map(json);
     let strange = output.find(|block| !known.contains(block));
     Verdict::of(strange.is_none(), || {
         let block = strange.unwrap_or_default();
@@ -116,15 +122,15 @@ fn keep_fields(args: &Value, run: &Run, key: &str) -> Verdict {
     Verdict::Pass
 }
 
-pub fn kept_blocks_keep_fields(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn kept_blocks_keep_fields(args: &Value, run: &Run) -> Verdict {
     keep_fields(args, run, "content")
 }
 
-pub fn kept_parts_keep_fields(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn kept_parts_keep_fields(args: &Value, run: &Run) -> Verdict {
     keep_fields(args, run, "parts")
 }
 
-pub fn no_message_of_only(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn no_message_of_only(args: &Value, run: &Run) -> Verdict {
     let types = types(args);
     let only = run.output().iter().position(|message| {
         let all = items(&message["content"]);
@@ -133,14 +139,17 @@ pub fn no_message_of_only(args: &Value, run: &Run) -> Verdict {
     Verdict::of(only.is_none(), || format!("message {} is", only.unwrap_or_default()))
 }
 
-pub fn reasoning_and_follower_together(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn reasoning_and_follower_together(_: &Value, run: &Run) -> Verdict {
     let follower = |list: &[Value], index: usize| -> Option<String> {
         list[index + 1..].iter().find(|item| item["type"] != "reasoning").map(json)
     };
-    for (index, item) in run.fed.iter().enumerate().filter(|(_, item)| item["type"] == "reasoning") {
+    for (index, item) in run.fed.iter().enumerate().filter(|(_, item)| item["type"] == "reasoning")
+    {
         let wanted = follower(&run.fed, index);
         let now = run.output().iter().position(|other| json(other) == json(item));
-        let kept = wanted.as_ref().is_some_and(|wanted| run.output().iter().any(|other| json(other) == *wanted));
+        let kept = wanted
+            .as_ref()
+            .is_some_and(|wanted| run.output().iter().any(|other| json(other) == *wanted));
         let together = match now {
             Some(now) => follower(run.output(), now) == wanted,
             None => !kept,
@@ -152,7 +161,7 @@ pub fn reasoning_and_follower_together(_: &Value, run: &Run) -> Verdict {
     Verdict::Pass
 }
 
-pub fn no_empty_tool_result(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn no_empty_tool_result(args: &Value, run: &Run) -> Verdict {
     let mut wanted = ids(args);
     if wanted.is_empty() {
         wanted = run.output().iter().flat_map(wire::results).collect();
@@ -170,7 +179,7 @@ pub fn no_empty_tool_result(args: &Value, run: &Run) -> Verdict {
     }))
 }
 
-pub fn no_blank_text(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn no_blank_text(_: &Value, run: &Run) -> Verdict {
     let is_blank = |message: &&Value| {
         message["content"].as_str().is_some_and(|text| text.trim().is_empty())
             || wire::blocks(message, &["text"])
@@ -181,7 +190,7 @@ pub fn no_blank_text(_: &Value, run: &Run) -> Verdict {
     Verdict::of(blank.is_none(), || format!("message {} has one", blank.unwrap_or_default()))
 }
 
-pub fn json_args_parse(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn json_args_parse(_: &Value, run: &Run) -> Verdict {
     let calls = run.output().iter().flat_map(|message| items(&message["tool_calls"]));
     let own = calls.map(|call| &call["function"]["arguments"]);
     let all = own.chain(run.output().iter().filter_map(|item| item.get("arguments")));

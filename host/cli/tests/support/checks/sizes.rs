@@ -46,7 +46,7 @@ fn term(word: &str, run: &Run) -> Option<f64> {
     }
 }
 
-pub fn count_le(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn count_le(args: &Value, run: &Run) -> Verdict {
     let Some(limit) = limit(&args["limit"], run) else {
         return Verdict::Skip(format!("the limit {} is not known", args["limit"]));
     };
@@ -62,7 +62,7 @@ fn within(args: &Value, size: u64) -> Verdict {
     Verdict::of(range.contains(&size), || format!("{size} is not within {range:?}"))
 }
 
-pub fn count_between(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn count_between(args: &Value, run: &Run) -> Verdict {
     let of_output = args["of"].as_str().is_some_and(|of| of.starts_with("output"));
     match run.passes.first() {
         Some(_) if of_output => within(args, run.last().tokens),
@@ -71,14 +71,14 @@ pub fn count_between(args: &Value, run: &Run) -> Verdict {
     }
 }
 
-pub fn anchor_between(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn anchor_between(args: &Value, run: &Run) -> Verdict {
     match run.passes.first().and_then(|pass| pass.anchor) {
         Some(anchor) => within(args, anchor),
         None => Verdict::Fail("no size was taken from the reported usage".into()),
     }
 }
 
-pub fn status_in(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn status_in(args: &Value, run: &Run) -> Verdict {
     let wanted: Vec<&str> = items(&args["values"]).iter().filter_map(Value::as_str).collect();
     Verdict::of(wanted.iter().any(|status| run.has_status(status)), || {
         let reported: Vec<&Vec<String>> =
@@ -87,7 +87,7 @@ pub fn status_in(args: &Value, run: &Run) -> Verdict {
     })
 }
 
-pub fn triggered(run: &Run, wanted: bool) -> Verdict {
+pub(crate) fn triggered(run: &Run, wanted: bool) -> Verdict {
     match run.passes.iter().find_map(|pass| pass.triggered) {
         Some(due) => Verdict::of(due == wanted, || {
             let size = run.passes.first().map_or(0, |pass| pass.tokens_before);
@@ -97,7 +97,7 @@ pub fn triggered(run: &Run, wanted: bool) -> Verdict {
     }
 }
 
-pub fn rungs(args: &Value, run: &Run, wanted: bool) -> Verdict {
+pub(crate) fn rungs(args: &Value, run: &Run, wanted: bool) -> Verdict {
     let used: Vec<&String> = run.passes.iter().flat_map(|pass| &pass.rungs).collect();
     let names = items(&args["values"]).iter().filter_map(Value::as_str);
     Verdict::all(names.map(|name| {
@@ -113,7 +113,7 @@ fn roughly(text: &str) -> u64 {
     text.chars().count().div_ceil(4) as u64
 }
 
-pub fn each_placeholder_count_le(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn each_placeholder_count_le(args: &Value, run: &Run) -> Verdict {
     let Some(limit) = limit(&args["limit"], run) else {
         return Verdict::Skip(format!("the limit {} is not known", args["limit"]));
     };
@@ -124,7 +124,7 @@ pub fn each_placeholder_count_le(args: &Value, run: &Run) -> Verdict {
     }))
 }
 
-pub fn no_message_grows(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn no_message_grows(_: &Value, run: &Run) -> Verdict {
     let edited = run.output().iter().filter_map(|message| {
         wire::original(&run.fed, message).map(|original| (original, message))
     });
@@ -134,14 +134,14 @@ pub fn no_message_grows(_: &Value, run: &Run) -> Verdict {
     Verdict::of(grown.is_none(), || format!("one grew (bytes before and after: {grown:?})"))
 }
 
-pub fn summariser_calls(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn summariser_calls(args: &Value, run: &Run) -> Verdict {
     let calls = run.requests.len() as u64;
     let least = args["min"].as_u64().unwrap_or(0);
     let most = args["max"].as_u64().unwrap_or(u64::MAX);
     Verdict::of((least..=most).contains(&calls), || format!("{calls} calls, {most} are allowed"))
 }
 
-pub fn summariser_request_count_le(args: &Value, run: &Run) -> Verdict {
+pub(crate) fn summariser_request_count_le(args: &Value, run: &Run) -> Verdict {
     let Some(limit) = limit(&args["limit"], run) else {
         return Verdict::Skip(format!("the limit {} is not known", args["limit"]));
     };
@@ -149,7 +149,7 @@ pub fn summariser_request_count_le(args: &Value, run: &Run) -> Verdict {
     Verdict::of(largest as i64 <= limit, || format!("{largest} tokens, {limit} are allowed"))
 }
 
-pub fn idempotent(_: &Value, run: &Run) -> Verdict {
+pub(crate) fn idempotent(_: &Value, run: &Run) -> Verdict {
     if !run.cuts.is_empty() {
         return Verdict::all(run.cuts.iter().map(|cut| {
             let same = cut.passes.iter().all(|text| *text == cut.text);
@@ -166,7 +166,7 @@ pub fn idempotent(_: &Value, run: &Run) -> Verdict {
 }
 
 /// The blockers of the last compaction.
-pub fn blockers(run: &Run) -> &[(String, Vec<usize>, u64)] {
+pub(crate) fn blockers(run: &Run) -> &[(String, Vec<usize>, u64)] {
     let last: Option<&Pass> = run.compactions().last();
     last.map_or(&[], |pass| pass.blockers.as_slice())
 }
