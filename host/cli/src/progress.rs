@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use brute_host::ladder::Event;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output;
 
@@ -21,7 +21,7 @@ impl Progress {
         if !output::is_watched(quiet) {
             return Self { bar: ProgressBar::hidden() };
         }
-        let bar = ProgressBar::new_spinner();
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
             bar.set_style(style);
         }
@@ -29,6 +29,7 @@ impl Progress {
         std::thread::spawn(move || {
             std::thread::sleep(PATIENCE);
             if !shown.is_finished() {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(Duration::from_millis(120));
             }
         });

@@ -24,10 +24,12 @@ pub(crate) struct Report<'a> {
     after: u64,
     messages_before: usize,
     messages_after: usize,
+    /// What `--repair` mended.
+    repairs: Vec<String>,
     duration_ms: f64,
     rungs: Vec<Rung<'a>>,
     #[serde(flatten)]
-    outcome: &'a Outcome,
+    outcome: Outcome,
 }
 
 #[derive(Serialize)]
@@ -59,11 +61,12 @@ impl<'a> Report<'a> {
             after: done.after,
             messages_before: document.conversation().len(),
             messages_after: done.conversation.len(),
+            repairs: document.repairs().iter().map(ToString::to_string).collect(),
             duration_ms: milliseconds(done.duration),
             rungs: rungs
                 .map(|report| Rung { report, duration_ms: milliseconds(report.duration) })
                 .collect(),
-            outcome: &done.outcome,
+            outcome: placed(document, done),
         }
     }
 }
@@ -187,6 +190,23 @@ pub(crate) fn outcome(done: &Compaction) -> String {
             in_the_way(blockers)
         ),
     }
+}
+
+/// The outcome with its messages as the input counts them, on the wire and from 0: the only numbers
+/// that people can look up. What the compaction wrote itself has none.
+fn placed(document: &Document, done: &Compaction) -> Outcome {
+    let messages = done.conversation.messages();
+    let mut outcome = done.outcome.clone();
+    if let Outcome::Partial { blockers, .. } | Outcome::Nothing { blockers, .. } = &mut outcome {
+        for blocker in blockers {
+            let known = (blocker.messages.iter()).filter_map(|&index| messages.get(index));
+            blocker.messages =
+                known.filter_map(|message| document.wire_index(message.id())).collect();
+            // One message on the wire may be several here.
+            blocker.messages.dedup();
+        }
+    }
+    outcome
 }
 
 fn in_the_way(blockers: &[Blocker]) -> String {

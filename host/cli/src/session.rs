@@ -41,7 +41,7 @@ pub(crate) fn cannot_read(file: &Path, error: &std::io::Error) -> Failure {
     Failure::input(format!("cannot read `{}`: {error}", name(file)))
 }
 
-/// The conversation that the command line names. Says what was mended.
+/// The conversation that the command line names.
 pub(crate) fn read(session: &args::Session) -> Result<Document, Failure> {
     let mut bytes = Vec::new();
     open(&session.file)?
@@ -53,10 +53,13 @@ pub(crate) fn read(session: &args::Session) -> Result<Document, Failure> {
         repair: session.repair,
         ..ReadOptions::default()
     };
-    let document = Document::read(bytes, &options)
-        .map_err(|error| Failure::input(format!("`{}`: {error}", name(&session.file))))?;
+    Document::read(bytes, &options)
+        .map_err(|error| Failure::input(format!("`{}`: {error}", name(&session.file))))
+}
+
+/// Says what was mended on standard error.
+pub(crate) fn say_repairs(document: &Document) {
     for repair in document.repairs() {
         output::say(&format!("repaired: {repair}"));
     }
-    Ok(document)
 }

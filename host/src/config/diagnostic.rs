@@ -14,7 +14,9 @@ pub enum Origin {
     Default,
     /// The file of the user.
     User,
-    /// The file of the project.
+    /// The nearest file, which nobody asked for: it may have come with a repository.
+    Found,
+    /// The file of the project, asked for by name.
     Project,
     /// A `--set` on the command line, the first being 0.
     Set(usize),
@@ -48,7 +50,9 @@ impl Source {
         match self.origin {
             Origin::Default => "the default".into(),
             Origin::Set(_) => self.name.clone(),
-            Origin::User | Origin::Project => format!("{}:{}", self.name, self.position(byte).0),
+            Origin::User | Origin::Found | Origin::Project => {
+                format!("{}:{}", self.name, self.position(byte).0)
+            }
         }
     }
 }

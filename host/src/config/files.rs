@@ -23,6 +23,8 @@ pub struct Places {
     pub user: Option<PathBuf>,
     /// The project's.
     pub project: Option<PathBuf>,
+    /// Whether the project's was asked for by name, and not only found.
+    pub asked: bool,
 }
 
 /// A file that cannot be read.
@@ -71,7 +73,7 @@ impl Places {
         let project = asked.map(|path| cwd.join(path)).or_else(nearest);
         // In the user's own folder for configuration, the nearest file is the user's.
         let project = project.filter(|path| asked.is_some() || user.as_ref() != Some(path));
-        Self { user, project }
+        Self { user, project, asked: asked.is_some() }
     }
 
     /// What the files say. Names are relative to `cwd` where they are below it.
@@ -85,7 +87,7 @@ impl Places {
             read.map_err(|error| errors.push(error)).ok()
         };
         let user = file(&self.user, Origin::User);
-        let project = file(&self.project, Origin::Project);
+        let project = file(&self.project, if self.asked { Origin::Project } else { Origin::Found });
         if errors.is_empty() {
             Ok(Sources { user, project, ..Sources::default() })
         } else {
@@ -120,16 +122,19 @@ mod tests {
         fs::write(&file, "[window]\nsize = 5000\n").unwrap();
 
         let places = Places::of(&deep, None, None, Some(user.clone()));
-        assert_eq!(places, Places { user: Some(user.clone()), project: Some(file.clone()) });
+        assert_eq!(
+            places,
+            Places { user: Some(user.clone()), project: Some(file.clone()), asked: false }
+        );
         let sources = places.read(&root.path().join("a")).unwrap();
         assert_eq!(sources.project.unwrap().name, "brute.toml");
         assert_eq!(sources.user.unwrap().name, user.display().to_string());
 
         let asked = Places::of(&deep, Some(Path::new("x.toml")), Some("".into()), Some(user));
-        assert_eq!(asked, Places { user: None, project: Some(deep.join("x.toml")) });
+        assert_eq!(asked, Places { user: None, project: Some(deep.join("x.toml")), asked: true });
 
         let own = Places::of(&deep, None, None, Some(file.clone()));
-        assert_eq!(own, Places { user: Some(file), project: None });
+        assert_eq!(own, Places { user: Some(file), project: None, asked: false });
     }
 
     #[test]

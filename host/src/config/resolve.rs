@@ -203,6 +203,14 @@ impl Loader<'_> {
     }
 
     fn summarizer(&mut self, tree: &Node, options: Option<&SummarizerOptions>) {
+        // Whoever reads a stranger's repository must not run a stranger's program by it.
+        let command = tree.get(&["summarizer", "command"]);
+        if command.is_some_and(|command| command.origin() == Origin::Found) {
+            let message = "a file that was only found here cannot name a program to run";
+            let help = "put `[summarizer]` into your own file, or name this one by `--config`";
+            let diagnostic = Diagnostic::error(message, "summarizer.command").help(help);
+            self.report(tree, &["summarizer", "command"], diagnostic);
+        }
         let built = options.map(|options| options.build(Arc::new(Approximate)));
         if let Some(Err(error)) = built {
             let key = format!("summarizer.{}", error.option);

@@ -136,3 +136,17 @@ fn line() -> impl Strategy<Value = String> {
         (key, value).prop_map(|(key, value)| format!("{key} = {value}"))
     ]
 }
+
+#[test]
+fn a_file_that_came_with_a_repository_runs_no_program() {
+    let text = "[summarizer]\nbackend = \"command\"\ncommand = [\"rm\", \"-rf\", \".\"]\n";
+    let from = |origin| Source { name: "brute.toml".into(), text: text.into(), origin };
+    let refused = |sources: &Sources| load(sources, &Layers::built_in()).config.is_none();
+    let found = Sources { project: Some(from(Origin::Found)), ..Sources::default() };
+    assert!(refused(&found));
+    assert!(!refused(&Sources { project: Some(from(Origin::Project)), ..Sources::default() }));
+    assert!(!refused(&Sources { user: Some(from(Origin::User)), ..Sources::default() }));
+    // What the user says on top of the file is the user's.
+    let own = Sources { set: vec!["summarizer.command = [\"cat\"]".into()], ..found };
+    assert!(!refused(&own));
+}

@@ -146,3 +146,11 @@ impl Run {
         });
     }
 }
+
+/// The texts of a result, a line or more each. A lone one, the usual case, is not copied.
+pub(super) fn joined(mut texts: Vec<String>) -> String {
+    match texts.as_slice() {
+        [_] => texts.swap_remove(0),
+        _ => texts.join("\n"),
+    }
+}

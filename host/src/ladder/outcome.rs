@@ -124,6 +124,8 @@ pub(super) fn blockers(
         found.push(Blocker { kind: BlockerKind::Overhead, messages: Vec::new(), tokens: overhead });
     }
     let current = outline.current().map_or(conversation.len(), |turn| turn.span.start);
+    // Layers keep the newest steps wherever they are; by default, two.
+    let kept = current.min(outline.newest_steps(2, false));
     for (index, message) in conversation.messages().iter().enumerate() {
         let mark = message.mark().map(|mark| mark.kind);
         let kind = match message.role() {
@@ -131,7 +133,7 @@ pub(super) fn blockers(
             _ if outline.task == Some(index) => BlockerKind::Task,
             _ if protection.covers(index) => BlockerKind::Protected,
             _ if mark == Some(MarkKind::Summary) => BlockerKind::Summaries,
-            _ if index < current => BlockerKind::History,
+            _ if index < kept => BlockerKind::History,
             Role::User => BlockerKind::Requests,
             _ => BlockerKind::NewestSteps,
         };

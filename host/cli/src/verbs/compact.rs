@@ -8,6 +8,10 @@ use crate::{output, report, session, setup};
 
 pub(crate) fn run(global: &Global, args: &Compact) -> Done {
     let document = session::read(&args.session)?;
+    // With `--json`, the report says it: standard error is for a program then.
+    if !global.quiet && !args.json {
+        session::say_repairs(&document);
+    }
     let setup = setup::load(global)?;
     let sizing = setup.sizing(&args.room, &document)?;
     let done = setup::run(global, &sizing, &document)?;
@@ -23,7 +27,7 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
         let name = session::name(&args.session.file);
         output::say(&report::heading(&name, &document, &sizing, &done));
         output::say(&report::rungs(&done));
-        output::say(report::outcome(&done).trim_end());
+        output::say(report::outcome(&document, &done).trim_end());
     }
     Ok(report::exit(&done))
 }

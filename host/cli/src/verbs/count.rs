@@ -16,6 +16,9 @@ const EXCERPT: usize = 56;
 
 pub(crate) fn run(global: &Global, args: &Count) -> Done {
     let document = session::read(&args.session)?;
+    if !global.quiet {
+        session::say_repairs(&document);
+    }
     let setup = setup::load(global)?;
     let sizing = setup.counting(&args.room, &document)?;
     let sums = Sums::of(&document, &sizing);

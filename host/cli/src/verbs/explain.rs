@@ -17,6 +17,9 @@ const EXCERPT: usize = 72;
 
 pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     let document = session::read(&args.session)?;
+    if !global.quiet {
+        session::say_repairs(&document);
+    }
     let setup = setup::load(global)?;
     let sizing = setup.sizing(&args.room, &document)?;
     let done = setup::run(global, &sizing, &document)?;
@@ -28,7 +31,7 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     text.push('\n');
     text.push_str(&report::rungs(&done));
     text.push('\n');
-    text.push_str(&report::outcome(&done));
+    text.push_str(&report::outcome(&document, &done));
     if args.diff {
         text.push('\n');
         text.push_str(&diff(&document, &sizing, &done));
@@ -45,7 +48,7 @@ fn diff(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
     let kept: HashMap<MessageId, &Message> =
         after.iter().map(|message| (message.id(), &**message)).collect();
     let known: HashSet<MessageId> = before.iter().map(|message| message.id()).collect();
-    let mut lines = Lines { text: String::new(), untouched: 0 };
+    let mut lines = Lines { text: String::new(), untouched: 0, last: None };
     let mut next = after.iter().peekable();
     for message in before {
         // What came stands before the first message that it precedes.
@@ -61,7 +64,7 @@ fn diff(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
         }
         let place = document.wire_index(message.id());
         match kept.get(&message.id()) {
-            Some(now) if *now == &**message => lines.untouched += 1,
+            Some(now) if *now == &**message => lines.untouched(place),
             Some(now) => lines.changed(sizing, place, message, now),
             None => lines.gone(sizing, place, message),
         }
@@ -75,10 +78,20 @@ fn diff(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
 
 struct Lines {
     text: String,
+    /// Messages on the wire, of which one may be several here.
     untouched: usize,
+    last: Option<usize>,
 }
 
 impl Lines {
+    fn untouched(&mut self, place: Option<usize>) {
+        // Instructions in a field of the body stand in no message.
+        if place.is_some() && place != self.last {
+            self.untouched += 1;
+        }
+        self.last = place;
+    }
+
     fn flush(&mut self) {
         if self.untouched > 0 {
             let line =

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use brute_core::truncation::FullText;
 use brute_host::truncation::Truncator;
 use serde::Serialize;
 
@@ -16,6 +17,10 @@ struct Report {
     total_lines: Option<u64>,
     total_bytes: Option<u64>,
     kept_bytes: Option<u64>,
+    /// Where the full text is.
+    full_text: Option<String>,
+    /// Why the full text is nowhere, if it was cut and could not be saved.
+    not_saved: Option<String>,
 }
 
 pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
@@ -29,11 +34,18 @@ pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
         .map_err(|error| session::cannot_read(file, &error))?;
     output::data(result.text.as_bytes())?;
     if args.json {
+        let (full_text, not_saved) = match result.cut.as_ref().map(|cut| cut.notice.full.clone()) {
+            Some(FullText::Saved(place)) => (Some(place), None),
+            Some(FullText::NotSaved(reason)) => (None, Some(reason)),
+            None => (None, None),
+        };
         output::say_json(&Report {
             cut: result.cut.is_some(),
             total_lines: result.cut.as_ref().map(|cut| cut.notice.total_lines as u64),
             total_bytes: result.cut.as_ref().map(|cut| cut.notice.total_bytes as u64),
             kept_bytes: result.cut.as_ref().map(|cut| cut.kept_bytes as u64),
+            full_text,
+            not_saved,
         });
     }
     Ok(Exit::Fitted)

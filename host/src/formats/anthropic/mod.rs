@@ -7,7 +7,7 @@ pub(super) use write::{group_json, joins};
 use brute_core::{Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use super::json::View;
-use super::pieces::{Pieces, Run, Slot, Wire};
+use super::pieces::{Pieces, Run, Slot, Wire, joined};
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
 
@@ -182,7 +182,7 @@ impl Reader<'_> {
             },
         }
         let is_error = block.get("is_error").and_then(View::bool).unwrap_or(false);
-        Ok(ToolResult { call, text: lines.join("\n"), media: seen, is_error })
+        Ok(ToolResult { call, text: joined(lines), media: seen, is_error })
     }
 
     fn required(

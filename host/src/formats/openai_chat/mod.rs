@@ -10,7 +10,7 @@ pub(super) use write::{group_json, joins};
 use brute_core::{Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use super::json::{View, compact};
-use super::pieces::{Pieces, Run, Slot, Wire};
+use super::pieces::{Pieces, Run, Slot, Wire, joined};
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
 
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         }
         let node = self.message.index();
         let is_error = self.get("error").and_then(View::bool).unwrap_or(false);
-        let (mut text, mut media) = (lines.join("\n"), seen);
+        let (mut text, mut media) = (joined(lines), seen);
         for (place, call) in ids.into_iter().enumerate() {
             let mut run = Run::new(Wire::Message(self.index), node, Role::Tool);
             let (text, media) = (std::mem::take(&mut text), std::mem::take(&mut media));
