@@ -14,3 +14,8 @@ pub mod quantity;
 pub mod summarizers;
 pub mod tokens;
 pub mod truncation;
+
+/// The README's embedding, kept honest.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

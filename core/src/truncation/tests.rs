@@ -1,3 +1,5 @@
+//! What is cut, what is kept, and what the notice says.
+
 use std::collections::HashMap;
 
 use proptest::collection::vec;

@@ -63,13 +63,9 @@ pub(crate) fn file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if path.exists() && !path.is_file() {
         return std::fs::write(path, bytes).map_err(|error| failed(&error));
     }
-    let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(|error| {
-        // The error names the temporary file, which means nothing to anybody: only its cause does.
-        match error.get_ref().and_then(std::error::Error::source) {
-            Some(cause) => failed(&cause),
-            None => failed(&error),
-        }
-    })?;
+    // The whole error names the temporary file, which means nothing to anybody.
+    let mut temporary =
+        tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error.kind()))?;
     if let Ok(there) = std::fs::metadata(path) {
         temporary.as_file().set_permissions(there.permissions()).map_err(|error| failed(&error))?;
     }

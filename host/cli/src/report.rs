@@ -167,10 +167,10 @@ fn result(result: &RungResult) -> &'static str {
 }
 
 /// What came of it, and what stands in the way.
-pub(crate) fn outcome(done: &Compaction) -> String {
+pub(crate) fn outcome(document: &Document, done: &Compaction) -> String {
     let after = number(done.after);
     let saved = number(done.before - done.after);
-    match &done.outcome {
+    match placed(document, done) {
         Outcome::BelowTrigger => {
             format!("{}: {after} tokens need no compaction\n", styled(GOOD, "below the trigger"))
         }
@@ -180,14 +180,14 @@ pub(crate) fn outcome(done: &Compaction) -> String {
         Outcome::Partial { over_by, blockers } => format!(
             "{}: {after} tokens, {saved} saved, still {} over\n{}",
             styled(WARN, "not fitted"),
-            number(*over_by),
-            in_the_way(blockers)
+            number(over_by),
+            in_the_way(&blockers)
         ),
         Outcome::Nothing { over_by, blockers } => format!(
             "{}: no layer could give anything, {} over\n{}",
             styled(BAD, "not fitted"),
-            number(*over_by),
-            in_the_way(blockers)
+            number(over_by),
+            in_the_way(&blockers)
         ),
     }
 }

@@ -1,3 +1,5 @@
+//! What `brute.toml` may say, what it may not, and what is in force.
+
 use super::*;
 use proptest::prelude::{
     ProptestConfig, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
@@ -20,7 +22,12 @@ fn user(text: &str) -> Option<Source> {
 
 /// All that is said about a file.
 fn said(text: &str) -> String {
-    render(&load(&project(text), &layers()).diagnostics, false)
+    without_blanks(&render(&load(&project(text), &layers()).diagnostics, false))
+}
+
+/// The text without the blanks at the ends of its lines.
+fn without_blanks(text: &str) -> String {
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
 /// The configuration of sources that are as they should be, or may be warned about.

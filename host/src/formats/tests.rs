@@ -1,3 +1,5 @@
+//! The quirks of real inputs, and what an edit leaves of them.
+
 use super::*;
 use brute_core::testing::TestHost;
 use brute_core::{Edit, Mark, MarkKind, Part, Plan, Role};

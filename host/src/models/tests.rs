@@ -1,3 +1,5 @@
+//! The table of models: names, families, overrides.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Truncation with a disk behind it.
+
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;

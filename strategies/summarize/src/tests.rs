@@ -1,3 +1,5 @@
+//! The four tiers, what an answer must be, and how requests are made to fit.
+
 use brute_core::testing::{TestHost, generate, laws, notation};
 use brute_core::{
     Completion, CompletionError, Configure, Conversation, Flow, LayerErrorKind, Mark, Part, Prompt,

@@ -41,8 +41,8 @@ pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
         };
         output::say_json(&Report {
             cut: result.cut.is_some(),
-            total_lines: result.cut.as_ref().map(|cut| cut.notice.total_lines as u64),
-            total_bytes: result.cut.as_ref().map(|cut| cut.notice.total_bytes as u64),
+            total_lines: result.cut.as_ref().map(|cut| cut.notice.total_lines),
+            total_bytes: result.cut.as_ref().map(|cut| cut.notice.total_bytes),
             kept_bytes: result.cut.as_ref().map(|cut| cut.kept_bytes as u64),
             full_text,
             not_saved,

@@ -1,4 +1,6 @@
 //! Every message, as it is shown.
+//!
+//! Size: one snapshot a message, and a message is read best beside its cause.
 
 use super::*;
 
@@ -475,7 +477,7 @@ said!(broken_syntax, "[window]\nsize = \nmodle = \"x\"\n[trigger\ncompact-at = 0
 error: string values must be quoted, expected literal string
  --> brute.toml:2:8
   |
-2 | size = 
+2 | size =
   |        ^
 
 error: unclosed table, expected `]`

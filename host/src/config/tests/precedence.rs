@@ -1,3 +1,5 @@
+//! Which of several sources wins.
+
 use super::*;
 
 #[test]

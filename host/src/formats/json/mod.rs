@@ -6,6 +6,7 @@
 mod fault;
 mod list;
 mod parse;
+mod scan;
 mod string;
 mod style;
 
@@ -69,6 +70,7 @@ impl Source {
         self.roots.iter().map(|at| self.at(*at))
     }
 
+    #[inline]
     pub(super) fn at(&self, node: usize) -> View<'_> {
         View { source: self, at: node }
     }
@@ -136,6 +138,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    #[inline]
     fn node(self) -> Node {
         self.source.nodes[self.at]
     }
@@ -200,7 +203,16 @@ impl<'a> View<'a> {
         self.text().map(Cow::into_owned)
     }
 
+    #[inline]
     pub(super) fn is_text(self, expected: &str) -> bool {
+        let node = self.node();
+        if node.kind == Kind::PlainString {
+            // Most names differ in length, which tells without a look at the text.
+            let length = node.end - node.start - 2;
+            let text = self.source.text.as_bytes();
+            return length == expected.len()
+                && text[node.start + 1..node.end - 1] == *expected.as_bytes();
+        }
         self.text().is_some_and(|text| text == expected)
     }
 
@@ -233,6 +245,7 @@ impl<'a> View<'a> {
     }
 
     /// The members of an object, key and value; none of anything else.
+    #[inline]
     pub(super) fn members(self) -> impl Iterator<Item = (View<'a>, View<'a>)> {
         let node = self.node();
         let end = if node.kind == Kind::Object { node.next } else { self.at + 1 };
@@ -242,6 +255,9 @@ impl<'a> View<'a> {
 
     /// The member called `key`. Where there are several, the last one counts, as it does for most
     /// parsers.
+    ///
+    /// Inlined, so that a name known beforehand is compared as a number and not by a call.
+    #[inline]
     pub(super) fn get(self, key: &str) -> Option<View<'a>> {
         self.members().filter(|(name, _)| name.is_text(key)).last().map(|(_, value)| value)
     }
@@ -291,6 +307,7 @@ pub(super) struct Children<'a> {
 impl<'a> Iterator for Children<'a> {
     type Item = View<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<View<'a>> {
         let view = (self.at < self.end).then(|| self.source.at(self.at))?;
         self.at = view.node().next;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::fault::{Fault, Position, excerpt};
+use super::scan::{BLOCK, block, special, specials};
 use super::{Kind, Node, Source};
 
 /// Reads any number of values, separated by white space or nothing. A byte order mark is skipped.
@@ -216,14 +217,46 @@ impl Parser<'_> {
                 return Ok(());
             }
             kind = Kind::EscapedString;
-            end = self.escape(end)?;
+            end = self.escapes(end)?;
         }
     }
 
+    /// From the backslash at `at`, passes escapes and what is between them, block by block: where one
+    /// is, more are near. Returns a place in the string at or before its end.
+    fn escapes(&mut self, at: usize) -> Result<usize, Expected> {
+        let mut at = self.escape(at)?;
+        while let Some(bytes) = block(self.bytes, at) {
+            let mut marks = specials(bytes);
+            let mut passed = 0;
+            while marks != 0 {
+                let place = marks.trailing_zeros() as usize;
+                if bytes[place] != b'\\' {
+                    return Ok(at + place);
+                }
+                passed = self.escape(at + place)? - at;
+                if passed >= BLOCK {
+                    break;
+                }
+                marks &= u64::MAX << passed;
+            }
+            at += passed.max(BLOCK);
+        }
+        Ok(at)
+    }
+
     /// Where the escape that begins at `at` ends.
+    #[inline]
     fn escape(&mut self, at: usize) -> Result<usize, Expected> {
         match self.bytes.get(at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => return Ok(at + 2),
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+            _ => self.code_escape(at),
+        }
+    }
+
+    /// Where the escape that begins at `at` ends, one of a code unit, or none that JSON knows.
+    #[inline(never)]
+    fn code_escape(&mut self, at: usize) -> Result<usize, Expected> {
+        match self.bytes.get(at + 1) {
             Some(b'u') => {}
             found => {
                 self.at = if found.is_none() { self.bytes.len() } else { at };
@@ -311,46 +344,4 @@ pub(super) fn code_unit(bytes: &[u8], at: usize) -> Option<u32> {
         return None;
     };
     digits.iter().try_fold(0, |unit, digit| Some(unit * 16 + char::from(*digit).to_digit(16)?))
-}
-
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
-/// Where, from `at` on, the first quote, backslash or control character stands; the length if none
-/// does. Eight bytes at a time, which beats a search by vectors where escapes are as close as they
-/// are in tool output.
-fn special(bytes: &[u8], at: usize) -> usize {
-    first(bytes, at, |word| {
-        let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
-        let quote = is_zero(word ^ (ONES * 0x22));
-        let backslash = is_zero(word ^ (ONES * 0x5c));
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        (quote | backslash | control) & HIGH
-    })
-}
-
-/// Marks of the backslashes in a word, in the high bits. The lowest mark is right; higher ones need
-/// not be.
-pub(super) fn backslashes(word: u64) -> u64 {
-    let word = word ^ (ONES * 0x5c);
-    word.wrapping_sub(ONES) & !word & HIGH
-}
-
-/// The first byte that `mark` marks with its high bit, in words of eight bytes. The lowest mark of
-/// a word is right; higher ones need not be. Source: "Bit Twiddling Hacks", Sean Eron Anderson,
-/// "Determine if a word has a zero byte".
-fn first(bytes: &[u8], mut at: usize, mark: impl Fn(u64) -> u64) -> usize {
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let marks = mark(u64::from_le_bytes(*word));
-        if marks != 0 {
-            return at + marks.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    // What is left is padded by bytes that no mark is for.
-    let mut word = [b' '; 8];
-    let rest = bytes.get(at..).unwrap_or_default();
-    word[..rest.len()].copy_from_slice(rest);
-    let marks = mark(u64::from_le_bytes(word));
-    if marks == 0 { bytes.len() } else { at + marks.trailing_zeros() as usize / 8 }
 }

@@ -1,65 +1,99 @@
 //! The text of strings, out of JSON and into it.
 
-use super::parse::{backslashes, code_unit};
+use super::parse::code_unit;
+use super::scan::{BLOCK, backslashes};
 
 /// The text that stands between the quotes of a valid JSON string. Half a surrogate pair, which no
 /// text can hold, becomes U+FFFD.
-///
-/// Words of eight bytes are copied before it is known how much of them is text: what an escape makes
-/// superfluous is cut off again. Escapes are close in tool output, and a copy of fixed length costs
-/// less than one that first finds out its length.
 pub(crate) fn unescape(raw: &str) -> String {
-    const WORD: usize = size_of::<u64>();
     let bytes = raw.as_bytes();
-    let mut text = Vec::with_capacity(raw.len() + WORD);
-    let mut at = 0;
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WORD>()) {
-        text.extend_from_slice(word);
-        let found = backslashes(u64::from_le_bytes(*word));
-        if found == 0 {
-            at += WORD;
-            continue;
-        }
-        let plain = found.trailing_zeros() as usize / 8;
-        text.truncate(text.len() - (WORD - plain));
-        at += plain;
-        at += escape(bytes, at, &mut text);
+    // No escape is shorter than what it stands for, so that this is room enough.
+    let mut text = vec![0; bytes.len() + RUN];
+    let (mut at, mut length) = (0, 0);
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let marks = match rest.first_chunk() {
+            Some(block) => backslashes(block),
+            None => {
+                let mut padded = [0; BLOCK];
+                padded[..rest.len()].copy_from_slice(rest);
+                backslashes(&padded)
+            }
+        };
+        (at, length) = unescape_block(bytes, at, marks, &mut text, length);
     }
-    while let Some(byte) = bytes.get(at) {
-        if *byte == b'\\' {
-            at += escape(bytes, at, &mut text);
-        } else {
-            text.push(*byte);
-            at += 1;
-        }
-    }
+    text.truncate(length);
     // Cuts are only where a backslash stands, so that no character is torn.
     String::from_utf8(text)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Adds what the escape at `at` stands for; how long the escape is.
-fn escape(bytes: &[u8], at: usize, text: &mut Vec<u8>) -> usize {
-    let simple = match bytes.get(at + 1) {
-        Some(b'n') => b'\n',
-        Some(b't') => b'\t',
-        Some(b'r') => b'\r',
-        Some(b'b') => 0x08,
-        Some(b'f') => 0x0c,
-        Some(other) if *other != b'u' && other.is_ascii() => *other,
-        _ => {
-            let (character, length) = unicode(bytes, at);
-            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-            return length;
+/// Puts the text of the block at `at`, whose backslashes are `marks`, into `text` behind its first
+/// `length` bytes. Where the next block begins, and the new length.
+#[inline]
+fn unescape_block(
+    bytes: &[u8],
+    at: usize,
+    mut marks: u64,
+    text: &mut [u8],
+    mut length: usize,
+) -> (usize, usize) {
+    let end = (at + BLOCK).min(bytes.len());
+    let mut from = at;
+    while marks != 0 {
+        let found = at + marks.trailing_zeros() as usize;
+        length += copy(&bytes[from..], found - from, &mut text[length..]);
+        let simple = bytes.get(found + 1).map_or(0, |letter| SIMPLE[usize::from(*letter)]);
+        if simple == 0 {
+            let (character, escape) = unicode(bytes, found);
+            length += character.encode_utf8(&mut text[length..]).len();
+            from = found + escape;
+        } else {
+            text[length] = simple;
+            length += 1;
+            from = found + 2;
         }
-    };
-    text.push(simple);
-    2
+        if from >= end {
+            return (from, length);
+        }
+        marks &= u64::MAX << (from - at);
+    }
+    length += copy(&bytes[from..], end - from, &mut text[length..]);
+    (end, length)
 }
+
+/// How many bytes are copied at once between escapes; few runs are longer in tool output.
+const RUN: usize = 32;
+
+/// Copies the first `length` bytes, and says how many these are. A copy of fixed length, whose
+/// surplus the next one writes over, costs less than one that goes by its length.
+#[inline]
+fn copy(from: &[u8], length: usize, to: &mut [u8]) -> usize {
+    match (from.first_chunk::<RUN>(), to.first_chunk_mut::<RUN>()) {
+        (Some(from), Some(to)) if length <= RUN => *to = *from,
+        _ => to[..length].copy_from_slice(&from[..length]),
+    }
+    length
+}
+
+/// What the letter behind a backslash stands for; 0 if that is not told by the letter alone. A table,
+/// because which letter comes next is hard to predict.
+const SIMPLE: [u8; 256] = {
+    let mut table = [0; 256];
+    let letters = *b"\"\\/bfnrt";
+    let meant = *b"\"\\/\x08\x0c\n\r\t";
+    let mut at = 0;
+    while at < letters.len() {
+        table[letters[at] as usize] = meant[at];
+        at += 1;
+    }
+    table
+};
 
 fn unicode(bytes: &[u8], at: usize) -> (char, usize) {
     let Some(unit) = code_unit(bytes, at) else {
-        return (char::REPLACEMENT_CHARACTER, 2);
+        // In valid JSON there is no other escape; the letter is no longer than what it stands for.
+        return ('u', 2);
     };
     if let (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) = (unit, code_unit(bytes, at + 6)) {
         let code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);

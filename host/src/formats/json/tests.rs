@@ -1,3 +1,5 @@
+//! The reader of JSON: spans, strings, places of mistakes.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! What is picked, in which section, and how much of it.
+
 use brute_core::testing::{TestHost, generate, laws};
 use brute_core::{
     Approximate, Configure, Conversation, Host, Message, MessageId, Part, Role, ToolCall,

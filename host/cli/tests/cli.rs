@@ -1,0 +1,16 @@
+//! The command as its users meet it: the built binary, run in a folder of its own.
+//!
+//! What a run says is kept as a transcript: a heading for the case, the exit code, and standard error.
+
+#![expect(clippy::expect_used, reason = "a test that cannot be set up fails")]
+
+mod cli {
+    mod configuration;
+    mod input;
+    mod output;
+    mod place;
+    mod programs;
+    mod samples;
+    mod sizes;
+    mod summarizer;
+}

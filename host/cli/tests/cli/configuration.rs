@@ -1,0 +1,279 @@
+//! `brute.toml` and the verbs around it: exit code 2, all mistakes at once.
+
+use super::place::{Place, SMALL};
+
+const TYPOS: &str = r#"version = 1
+[triger]
+compact-at = 0.7
+[trigger]
+compact-too = 0.4
+compact-at = "lots"
+[[ladder]]
+layer = "tool-result"
+[[ladder]]
+layer = "sliding-window"
+keep-stepps = 4
+keep-steps = -1
+"#;
+
+#[test]
+fn all_mistakes_are_shown_where_they_stand() {
+    let place = Place::with([("brute.toml", TYPOS), ("small.json", SMALL)]);
+    let ended = place.brute("compact small.json");
+    assert_eq!(ended.out, "");
+    insta::assert_snapshot!(ended.said(), @r#"
+    exit 2
+    error: there is no section `[triger]`
+     --> brute.toml:2:2
+      |
+    2 | [triger]
+      |  ^^^^^^
+      |
+      = help: did you mean `trigger`?
+
+    error: `[trigger]` has no key `compact-too`
+     --> brute.toml:5:1
+      |
+    5 | compact-too = 0.4
+      | ^^^^^^^^^^^
+      |
+      = help: did you mean `compact-to`?
+
+    error: expected a fraction (0.7), a percentage ("70%") or a number of tokens above 1 (90_000) for `compact-at`, found "lots"
+     --> brute.toml:6:14
+      |
+    6 | compact-at = "lots"
+      |              ^^^^^^
+
+    error: there is no layer `tool-result`
+     --> brute.toml:8:9
+      |
+    8 | layer = "tool-result"
+      |         ^^^^^^^^^^^^^
+      |
+      = help: did you mean `tool-results`?
+
+    error: `sliding-window` has no option `keep-stepps`
+      --> brute.toml:11:1
+       |
+    11 | keep-stepps = 4
+       | ^^^^^^^^^^^
+       |
+       = help: did you mean `keep-steps`?
+
+    error: `keep-steps` is -1, expected a whole number of at least 1
+      --> brute.toml:12:14
+       |
+    12 | keep-steps = -1
+       |              ^^
+       |
+       = help: `keep-steps`: how many of the newest steps stay, at least 1
+    "#);
+    let report = place.brute("check --json");
+    assert_eq!(report.code, Some(2));
+    let report = report.out_json();
+    assert_eq!(report["ok"], false);
+    let found = report["diagnostics"].as_array().expect("a list");
+    let places: Vec<_> =
+        found.iter().map(|one| (one["line"].as_u64(), one["column"].as_u64())).collect();
+    let at = |line, column| (Some(line), Some(column));
+    assert_eq!(places, [at(2, 2), at(5, 1), at(6, 14), at(8, 9), at(11, 1), at(12, 14)]);
+}
+
+#[test]
+fn files_that_are_no_configuration() {
+    let place = Place::with([("broken.toml", "version = \n[a\n")]);
+    place.write("binary.toml", [0xff, 0xfe]);
+    std::fs::create_dir(place.path("folder")).expect("a folder can be made");
+    let said = place.transcript([
+        ("not TOML", "check --config broken.toml", ""),
+        ("binary", "check --config binary.toml", ""),
+        ("missing", "check --config none.toml", ""),
+        ("a folder", "check --config folder", ""),
+    ]);
+    insta::assert_snapshot!(said, @"
+    ## not TOML
+    exit 2
+    error: string values must be quoted, expected literal string
+     --> broken.toml:1:11
+      |
+    1 | version =
+      |           ^
+
+    error: unclosed table, expected `]`
+     --> broken.toml:2:3
+      |
+    2 | [a
+      |   ^
+
+    ## binary
+    exit 2
+    error: `[folder]/binary.toml` is not UTF-8 text: line 1 holds other bytes
+
+    ## missing
+    exit 2
+    error: cannot read `[folder]/none.toml`: No such file or directory (os error 2)
+
+    ## a folder
+    exit 2
+    error: cannot read `[folder]/folder`: Is a directory (os error 21)
+    ");
+}
+
+#[test]
+fn keys_set_on_the_command_line() {
+    let said = Place::new().transcript([
+        ("unknown key", "count - --set nope=1", SMALL),
+        ("no value", "count - --set trigger.compact-at", SMALL),
+        ("no quotes", "count - --set summarizer.backend=extract", SMALL),
+        ("wrong type", "count - --set ladder=3", SMALL),
+        ("no summarizer", "count - --set 'ladder=[{layer=\"summarize\"}]'", SMALL),
+    ]);
+    insta::assert_snapshot!(said, @r#"
+    ## unknown key
+    exit 2
+    error: there is no key `nope` at the top of the file
+     --> --set:1:1
+      |
+    1 | nope=1
+      | ^^^^
+      |
+      = help: known keys and sections: `version`, `window`, `trigger`, `truncate`, `keep`, `summarizer`, `models`, `ladder`
+
+    ## no value
+    exit 2
+    error: key with no value, expected `=`
+     --> --set:1:19
+      |
+    1 | trigger.compact-at
+      |                   ^
+      |
+      = help: write `key=value` as in the file; strings need quotes: 'window.model="gpt-4o"'
+
+    ## no quotes
+    exit 2
+    error: string values must be quoted, expected literal string
+     --> --set:1:20
+      |
+    1 | summarizer.backend=extract
+      |                    ^^^^^^^
+      |
+      = help: write `key=value` as in the file; strings need quotes: 'window.model="gpt-4o"'
+
+    ## wrong type
+    exit 2
+    error: expected rungs for `ladder`, found a whole number
+     --> --set:1:8
+      |
+    1 | ladder=3
+      |        ^
+      |
+      = help: begin each rung with `[[ladder]]` and name its `layer`
+
+    ## no summarizer
+    exit 2
+    error: `summarize` needs a summarizer, and none is configured
+     --> --set:1:16
+      |
+    1 | ladder=[{layer="summarize"}]
+      |                ^^^^^^^^^^^
+      |
+      = help: add a section `[summarizer]`, or take the rung out
+    "#);
+}
+
+#[test]
+fn names_that_do_not_exist() {
+    let said = Place::new().transcript([
+        ("a key", "config trigger.compat-at", ""),
+        ("a layer, nearly", "layers tool-result", ""),
+        ("a layer, not at all", "layers nope", ""),
+        ("a format", "count - --format nope", ""),
+        ("a shell", "completions nosh", ""),
+    ]);
+    insta::assert_snapshot!(said, @"
+    ## a key
+    exit 2
+    error: there is no key `trigger.compat-at` (did you mean `trigger.compact-at`?)
+
+    ## a layer, nearly
+    exit 2
+    error: there is no layer `tool-result`; did you mean `tool-results`?
+
+    ## a layer, not at all
+    exit 2
+    error: there is no layer `nope`; known layers: `tool-results`, `sliding-window`, `summarize`
+
+    ## a format
+    exit 2
+    error: invalid value 'nope' for '--format <FORMAT>': `nope` is no format; known are `openai-chat` and `anthropic`
+
+    For more information, try '--help'.
+
+    ## a shell
+    exit 2
+    error: invalid value 'nosh' for '<SHELL>'
+      [possible values: bash, elvish, fish, powershell, zsh]
+
+      tip: a similar value exists: 'zsh'
+
+    For more information, try '--help'.
+    ");
+    for line in ["nope", "compact", "compact a b", "count", "config --defaults trigger"] {
+        assert_eq!(Place::new().brute(line).code, Some(2), "{line}");
+    }
+}
+
+#[test]
+fn init_writes_what_check_accepts_and_never_overwrites() {
+    let place = Place::new();
+    insta::assert_snapshot!(place.brute("init").said(), @"
+    exit 0
+    wrote brute.toml; `brute check` says whether it can be used
+    ");
+    let written = place.read("brute.toml");
+    let checked = place.brute("check --deny-warnings");
+    assert_eq!(checked.code, Some(0), "{}", checked.err);
+    insta::assert_snapshot!(checked.stable(&checked.out), @"
+    ok  files            brute.toml
+    ok  keys and values  nothing to complain about
+    ok  ladder           tool-results > sliding-window
+    ok  window           by the model that a session names
+    ok  tool output      full texts go to [folder]/brute/tool-output
+    can be used
+    ");
+    place.write("brute.toml", "# mine");
+    insta::assert_snapshot!(place.brute("init").said(), @"
+    exit 2
+    error: `brute.toml` is there already; `--force` overwrites it
+    ");
+    assert_eq!(place.read("brute.toml"), "# mine");
+    assert_eq!(place.brute("init --force").code, Some(0));
+    assert_eq!(place.read("brute.toml"), written);
+}
+
+#[test]
+fn what_a_key_means() {
+    let ended = Place::new().brute("config trigger.compact-at");
+    assert_eq!(ended.code, Some(0));
+    insta::assert_snapshot!(ended.out, @"
+    trigger.compact-at
+
+      The size of a request at which a compaction starts.
+
+      type: a fraction, a percentage or a number of tokens
+      default: 0.7
+    ");
+}
+
+#[test]
+fn what_is_in_force_is_a_configuration() {
+    for line in ["config --resolved", "config"] {
+        let place = Place::new();
+        let shown = place.brute(line);
+        assert_eq!(shown.code, Some(0), "{line}");
+        place.write("brute.toml", &shown.out);
+        let checked = place.brute("check");
+        assert_eq!(checked.code, Some(0), "{line}: {}", checked.err);
+    }
+}

@@ -1,0 +1,83 @@
+//! The sample sessions and ladders that ship.
+
+use std::path::{Path, PathBuf};
+
+use super::place::{Ended, Place};
+
+/// The files in `examples/FOLDER` whose names end so.
+fn shipped(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder);
+    let entries = std::fs::read_dir(folder).expect("the examples ship");
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| endings.iter().any(|end| path.extension().is_some_and(|is| is == *end)))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 4, "{files:?}");
+    files
+}
+
+fn sessions() -> Vec<PathBuf> {
+    shipped("sessions", &["json", "jsonl"])
+}
+
+#[test]
+fn sessions_get_smaller_and_stay_conversations() {
+    let place = Place::new();
+    for session in sessions() {
+        let name = session.display();
+        let before = place.brute(&format!("count '{name}' --json")).out_json();
+        let size = before["tokens"].as_u64().expect("a number");
+        let ended =
+            place.brute(&format!("compact '{name}' --window 1m --to {} -o smaller", size / 2));
+        assert_eq!(ended.code, Some(0), "{name}: {}", ended.err);
+        let after = place.brute("count smaller --json").out_json();
+        assert_eq!(after["format"], before["format"], "{name}");
+        assert!(after["tokens"].as_u64() <= Some(size / 2), "{name}: {after}");
+        let written = place.read("smaller");
+        let texts = match session.extension().is_some_and(|ending| ending == "jsonl") {
+            true => written.lines().collect(),
+            false => vec![written.as_str()],
+        };
+        for text in texts {
+            Ended::json(text);
+        }
+        // What it made is known again, and nothing more is given up.
+        let again = place.brute(&format!("compact smaller --window 1m --to {} -q", size / 2));
+        assert_eq!((again.code, again.out == written), (Some(0), true), "{name}");
+    }
+}
+
+#[test]
+fn sessions_below_the_trigger_are_copied_byte_for_byte() {
+    for session in sessions() {
+        let ended = Place::new().brute(&format!("compact '{}' --window 2m -q", session.display()));
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let bytes = std::fs::read_to_string(&session).expect("the session is text");
+        assert!(ended.out == bytes, "{}", session.display());
+    }
+}
+
+#[test]
+fn explain_tells_rungs_and_differences() {
+    let place = Place::new();
+    for session in sessions() {
+        let line = format!("explain '{}' --window 8k --to 2k --diff", session.display());
+        let ended = place.brute(&line);
+        assert!(matches!(ended.code, Some(0 | 1)), "{}", ended.err);
+        for piece in ["tool-results", "sliding-window", "saved", "fitted"] {
+            assert!(ended.out.contains(piece), "{piece} in {}", ended.out);
+        }
+        assert!(ended.out.lines().any(|line| line.starts_with(['-', '~'])), "{}", ended.out);
+    }
+}
+
+#[test]
+fn ladders_can_be_used() {
+    let place = Place::new();
+    for ladder in shipped("ladders", &["toml"]) {
+        let name = ladder.display();
+        let checked = place.brute(&format!("check --deny-warnings --config '{name}'"));
+        assert_eq!(checked.code, Some(0), "{name}: {}{}", checked.out, checked.err);
+    }
+}

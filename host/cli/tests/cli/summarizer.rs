@@ -1,0 +1,107 @@
+//! Summarizers that hang, fail or talk nonsense: exit code 4, and the conversation as it was.
+
+use super::place::{Ended, Place};
+
+/// A request, thirty steps that say a lot, and a second request.
+fn long() -> String {
+    let mut messages = vec![r#"{"role": "user", "content": "Look at all reports."}"#.to_owned()];
+    for report in 0..30 {
+        let words = "The report has nothing new to say about the harbor. ".repeat(4);
+        messages.push(format!(r#"{{"role": "assistant", "content": "Report {report}: {words}"}}"#));
+    }
+    messages.push(r#"{"role": "user", "content": "And now?"}"#.to_owned());
+    messages.push(r#"{"role": "assistant", "content": "Now we wait."}"#.to_owned());
+    format!("[{}]", messages.join(",\n"))
+}
+
+fn summarize(place: &Place, summarizer: &str, more: &str) -> Ended {
+    let ladder = "[[ladder]]\nlayer = \"summarize\"\n";
+    place.write("own.toml", format!("version = 1\n[summarizer]\n{summarizer}\n{ladder}"));
+    place.write("long.json", long());
+    place.brute(&format!("compact long.json --window 8k --to 500 --config own.toml {more}"))
+}
+
+fn command(words: &str) -> String {
+    format!("backend = \"command\"\ncommand = [{words}]")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_summarizer_that_fails_costs_nothing() {
+    let place = Place::new();
+    let said = [
+        ("fails", command(r#""sh", "-c", "echo no quota left >&2; exit 3""#)),
+        ("is not there", command(r#""nonesuch-program""#)),
+        ("answers nothing", command(r#""true""#)),
+        ("answers more than it was given", command(r#""cat""#)),
+        ("hangs", format!("{}\ntimeout = \"1s\"", command(r#""sleep", "60""#))),
+    ]
+    .map(|(name, summarizer)| {
+        let ended = summarize(&place, &summarizer, "");
+        assert_eq!((ended.code, ended.out.as_str()), (Some(4), long().as_str()), "{name}");
+        assert_eq!(summarize(&place, &summarizer, "--json").err_json()["outcome"], "nothing");
+        let failed = ended.err.lines().filter(|line| line.starts_with("failed"));
+        format!("{name}\n  {}\n", failed.collect::<Vec<_>>().join("\n  "))
+    });
+    insta::assert_snapshot!(said.concat(), @"");
+    insta::assert_snapshot!(summarize(&place, &command(r#""true""#), "").said(), @"");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_summarizer_that_works_makes_it_fit() {
+    let place = Place::new();
+    let summarizer = command(r#""echo", "All reports were read; none had news.""#);
+    let ended = summarize(&place, &summarizer, "");
+    insta::assert_snapshot!(ended.said(), @"
+    exit 0
+    long.json: 33 messages, 1,581 tokens
+    openai-chat (bare array), counted by o200k
+    window 8,000, compaction at 501, down to 497, 3 of each request for tool schemas and framing
+
+        rung       result   before  after  saved  edits  calls time
+     1  summarize  applied   1,581    129  1,452      1      1 [time]
+
+    fitted: 129 tokens, 1,452 saved
+    ");
+    assert!(ended.out.contains("none had news"), "{}", ended.out);
+    assert!(ended.out.contains("And now?"), "{}", ended.out);
+}
+
+#[test]
+fn no_model_is_needed_to_extract() {
+    let ended = summarize(&Place::new(), "backend = \"extract\"", "");
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.len() < long().len() / 2);
+}
+
+#[test]
+fn a_summarizer_that_names_no_program_is_a_mistake() {
+    insta::assert_snapshot!(summarize(&Place::new(), &command(""), "").said(), @r#"
+    exit 2
+    error: `command` names no program; write `command = ["program"]`
+     --> own.toml:4:11
+      |
+    4 | command = []
+      |           ^^
+    "#);
+}
+
+#[test]
+fn a_file_that_came_with_a_folder_runs_no_program() {
+    let place = Place::with([("long.json", &long())]);
+    let summarizer = format!("[summarizer]\n{}\n", command(r#""touch", "ran""#));
+    place.write("brute.toml", summarizer);
+    let ended = place.brute("compact long.json --window 8k --to 500");
+    insta::assert_snapshot!(ended.said(), @r#"
+    exit 2
+    error: a file that was only found here cannot name a program to run
+     --> brute.toml:3:11
+      |
+    3 | command = ["touch", "ran"]
+      |           ^^^^^^^^^^^^^^^^
+      |
+      = help: put `[summarizer]` into your own file, or name this one by `--config`
+    "#);
+    assert_eq!(place.names(), ["brute.toml", "long.json"]);
+}
