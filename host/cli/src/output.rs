@@ -69,7 +69,7 @@ pub(crate) fn file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if let Ok(there) = std::fs::metadata(path) {
         temporary.as_file().set_permissions(there.permissions()).map_err(|error| failed(&error))?;
     }
-    temporary.write_all(bytes).map_err(|error| failed(&error))?;
+    temporary.as_file_mut().write_all(bytes).map_err(|error| failed(&error))?;
     temporary.persist(path).map_err(|error| failed(&error.error))?;
     Ok(())
 }

@@ -13,7 +13,19 @@ fn a_file_is_written_whole_or_not_at_all() {
         ("no such folder", "compact small.json -o none/x.json", ""),
         ("init below a file", "init --config small.json/brute.toml", ""),
     ]);
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @"
+    ## below a file
+    exit 3
+    error: cannot write `small.json/sub/x.json`: not a directory
+
+    ## no such folder
+    exit 3
+    error: cannot write `none/x.json`: entity not found
+
+    ## init below a file
+    exit 3
+    error: cannot write `small.json/brute.toml`: not a directory
+    ");
     assert_eq!(place.brute("compact small.json -o old.json -q").said(), "exit 0\n");
     assert_eq!(place.read("old.json"), SMALL);
     assert_eq!(place.brute("compact broken.json -o old.json").code, Some(3));

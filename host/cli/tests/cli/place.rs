@@ -145,7 +145,7 @@ impl Ended {
     }
 
     pub(crate) fn json(text: &str) -> serde_json::Value {
-        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
+        serde_json::from_str(text).expect(text)
     }
 
     /// Standard output as JSON.

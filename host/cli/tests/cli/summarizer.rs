@@ -43,8 +43,33 @@ fn a_summarizer_that_fails_costs_nothing() {
         let failed = ended.err.lines().filter(|line| line.starts_with("failed"));
         format!("{name}\n  {}\n", failed.collect::<Vec<_>>().join("\n  "))
     });
-    insta::assert_snapshot!(said.concat(), @"");
-    insta::assert_snapshot!(summarize(&place, &command(r#""true""#), "").said(), @"");
+    insta::assert_snapshot!(said.concat(), @"
+    fails
+      failed `summarize`: the summarizer failed: `sh` ended with exit status: 3: no quota left
+    is not there
+      failed `summarize`: the summarizer failed: `nonesuch-program` could not be started: No such file or directory (os error 2)
+    answers nothing
+      failed `summarize`: the summarizer answered nothing
+    answers more than it was given
+      failed `summarize`: the summary of 1949 tokens is not smaller than the 1508 that it would replace
+    hangs
+      failed `summarize`: the summarizer did not answer within 1 s
+    ");
+    insta::assert_snapshot!(summarize(&place, &command(r#""true""#), "").said(), @"
+    exit 4
+    long.json: 33 messages, 1,581 tokens
+    openai-chat (bare array), counted by o200k
+    window 8,000, compaction at 501, down to 497, 3 of each request for tool schemas and framing
+
+        rung       result  before  after  saved  edits  calls time
+     1  summarize  failed   1,581  1,581      0      0      1 [time]
+    failed `summarize`: the summarizer answered nothing
+
+    not fitted: no layer could give anything, 1,084 over
+    in the way:
+          1,516  older turns that no layer of this ladder gives up (messages 0 to 29): add `sliding-window` or `summarize` to the ladder
+             59  the newest steps (messages 30, 32): lower `keep-steps`, or cap tool results by `[truncate]`
+    ");
 }
 
 #[cfg(unix)]

@@ -1,0 +1,89 @@
+//! What guarding the window costs: the check before each call, and a whole descent by the free layers.
+//!
+//! Messages are calls with results of one KiB, counted beforehand as they are in an agent's loop.
+
+use std::sync::Arc;
+
+use brute_core::{Approximate, Conversation, Part, Role, ToolCall, ToolResult};
+use brute_host::ladder::{Budget, Compactor, Rung, Trigger};
+use brute_sliding_window::SlidingWindow;
+use brute_tool_results::ToolResults;
+use divan::Bencher;
+
+fn main() {
+    divan::main();
+}
+
+/// Lengths in messages; the odd one is 1,600 calls with their results behind one request.
+const LENGTHS: [usize; 4] = [200, 2_000, 3_201, 20_000];
+
+fn conversation(messages: usize) -> Conversation {
+    let mut conversation = Conversation::default();
+    let said = conversation.push(Role::User, [Part::Text("go on".into())]);
+    assert!(said.is_ok());
+    while conversation.len() < messages {
+        step(&mut conversation);
+    }
+    conversation.measure(&Approximate);
+    conversation
+}
+
+fn step(conversation: &mut Conversation) {
+    let id = format!("call_{}", conversation.len());
+    let call = ToolCall { id: id.clone(), name: "read".into(), arguments: "{}".into() };
+    let text = "words ".repeat(171);
+    let result = ToolResult { call: id, text, media: Vec::new(), is_error: false };
+    let asked = conversation.push(Role::Assistant, [Part::ToolCall(call)]);
+    let answered = conversation.push(Role::Tool, [Part::ToolResult(result)]);
+    assert!(asked.is_ok() && answered.is_ok());
+}
+
+/// The check before a call, after one step was appended.
+#[divan::bench(args = LENGTHS)]
+fn check_after_append(bencher: Bencher<'_, '_>, messages: usize) {
+    let grown = std::cell::RefCell::new(conversation(messages));
+    let tokens = grown.borrow_mut().measure(&Approximate);
+    let budget = budget(2 * tokens + 1_000_000_000, tokens + 900_000_000);
+    let trigger = Trigger::default();
+    bencher
+        .with_inputs(|| step(&mut grown.borrow_mut()))
+        .bench_local_values(|()| trigger.is_due(&budget, &mut grown.borrow_mut(), &Approximate));
+}
+
+/// A whole descent to a quarter of the size, `tool-results` and then `sliding-window`.
+#[divan::bench(args = LENGTHS)]
+fn free_layers(bencher: Bencher<'_, '_>, messages: usize) {
+    let mut start = conversation(messages);
+    let tokens = start.measure(&Approximate);
+    let compactor = Compactor::new(Arc::new(Approximate), budget(tokens, tokens / 4))
+        .rung(Rung::new("tool-results", ToolResults::default()))
+        .rung(Rung::new("sliding-window", SlidingWindow::default()));
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
+        return;
+    };
+    bencher
+        .with_inputs(|| start.clone())
+        .bench_local_values(|start| runtime.block_on(compactor.compact_now(start)));
+}
+
+/// The same by `sliding-window` alone.
+#[divan::bench(args = LENGTHS)]
+fn sliding_window(bencher: Bencher<'_, '_>, messages: usize) {
+    let mut start = conversation(messages);
+    let tokens = start.measure(&Approximate);
+    let compactor = Compactor::new(Arc::new(Approximate), budget(tokens, tokens / 4))
+        .rung(Rung::new("sliding-window", SlidingWindow::default()));
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
+        return;
+    };
+    bencher
+        .with_inputs(|| start.clone())
+        .bench_local_values(|start| runtime.block_on(compactor.compact_now(start)));
+}
+
+fn budget(window: u64, target: u64) -> Budget {
+    match Budget::new(window, 0, window, target) {
+        Ok(budget) => budget,
+        Err(error) => unreachable!("{error}"),
+    }
+}
