@@ -178,14 +178,53 @@ impl Outline {
     }
 }
 
+/// Calls that no result has answered yet. Few are open at a time, and these are found by looking; what
+/// is more than a few is found by its id, so that no number of them costs more than its own.
+#[derive(Default)]
+struct OpenCalls<'a> {
+    count: usize,
+    recent: Vec<(&'a str, Place)>,
+    older: HashMap<&'a str, Vec<Place>>,
+}
+
+impl<'a> OpenCalls<'a> {
+    const FEW: usize = 32;
+
+    fn add(&mut self, id: &'a str, call: Place) {
+        self.count += 1;
+        self.recent.push((id, call));
+        if self.recent.len() > Self::FEW {
+            let (id, call) = self.recent.remove(0);
+            self.older.entry(id).or_default().push(call);
+        }
+    }
+
+    /// The nearest open call of this id.
+    fn newest(&self, id: &str) -> Option<Place> {
+        let recent = self.recent.iter().rev().find(|(open, _)| *open == id);
+        recent.map(|(_, call)| *call).or_else(|| self.older.get(id)?.last().copied())
+    }
+
+    fn take(&mut self, id: &str) -> Option<Place> {
+        let recent = self.recent.iter().rposition(|(open, _)| *open == id);
+        let call = match recent {
+            Some(at) => Some(self.recent.remove(at).1),
+            None => self.older.get_mut(id).and_then(Vec::pop),
+        }?;
+        self.count -= 1;
+        Some(call)
+    }
+
+    fn into_places(self) -> impl Iterator<Item = Place> {
+        let recent = self.recent.into_iter().map(|(_, call)| call);
+        recent.chain(self.older.into_values().flatten())
+    }
+}
+
 /// Reads messages from the first to the last.
 #[derive(Default)]
 struct Reader<'a> {
-    /// The nearest open call of each id.
-    open: HashMap<&'a str, Place>,
-    /// Open calls that a later one of the same id hides, which is rare.
-    hidden: HashMap<&'a str, Vec<Place>>,
-    open_calls: usize,
+    open: OpenCalls<'a>,
     step: Option<Step>,
     /// The newest assistant or user message: a call before it can no longer be pending.
     spoken: Option<usize>,
@@ -217,7 +256,7 @@ impl<'a> Reader<'a> {
         self.outline.step_of.push(self.step.is_some().then_some(self.outline.steps.len() as u32));
         if let Some(step) = &mut self.step {
             step.span.end = index + 1;
-            if self.open_calls == 0 {
+            if self.open.count == 0 {
                 self.outline.steps.extend(self.step.take());
             }
         }
@@ -245,14 +284,11 @@ impl<'a> Reader<'a> {
     fn open_calls_of(&mut self, index: usize, message: &'a Message) {
         for (part, call) in message.calls() {
             let place = Place { message: index, part };
-            if let Some(earlier) = self.open.insert(&call.id, place) {
-                if earlier.message == index {
-                    self.violations
-                        .push(Violation::RepeatedCall { message: index, call: call.id.clone() });
-                }
-                self.hidden.entry(&call.id).or_default().push(earlier);
+            if self.open.newest(&call.id).is_some_and(|earlier| earlier.message == index) {
+                self.violations
+                    .push(Violation::RepeatedCall { message: index, call: call.id.clone() });
             }
-            self.open_calls += 1;
+            self.open.add(&call.id, place);
             if let Some(step) = &mut self.step {
                 step.calls += 1;
             }
@@ -260,14 +296,10 @@ impl<'a> Reader<'a> {
     }
 
     fn answer(&mut self, result: Place, id: &'a str) {
-        match self.open.remove(id) {
+        match self.open.take(id) {
             Some(call) => {
-                self.open_calls -= 1;
                 self.outline.call_of[result.message] = Some(call);
                 self.outline.answered.push((call, result));
-                if let Some(uncovered) = self.hidden.get_mut(id).and_then(Vec::pop) {
-                    self.open.insert(id, uncovered);
-                }
             }
             None => self
                 .violations
@@ -309,8 +341,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self, messages: &[Arc<Message>]) -> Result<Outline, Vec<Violation>> {
-        let hidden = self.hidden.into_values().flatten();
-        let mut unanswered: Vec<Place> = self.open.into_values().chain(hidden).collect();
+        let mut unanswered: Vec<Place> = std::mem::take(&mut self.open).into_places().collect();
         unanswered.sort_unstable();
         self.outline.answered.sort_unstable();
         for place in unanswered {
@@ -347,122 +378,4 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::notation;
-
-    fn outline(text: &str) -> Outline {
-        Outline::of(&notation::messages(text)).unwrap()
-    }
-
-    fn violations(text: &str) -> Vec<String> {
-        let found = Outline::of(&notation::messages(text)).unwrap_err();
-        found.iter().map(|found| format!("{}: {found}", found.message())).collect()
-    }
-
-    #[test]
-    fn turns_steps_and_the_task() {
-        let outline = outline(
-            "system s
-             user u1
-             assistant a1
-             user u2
-             assistant call:x call:y
-             tool x
-             tool y
-             assistant done
-             user u3",
-        );
-        assert_eq!(outline.instructions, 0..1);
-        let turns: Vec<_> =
-            outline.turns.iter().map(|turn| (turn.span.clone(), turn.user)).collect();
-        assert_eq!(turns, [(1..3, Some(1)), (3..8, Some(3)), (8..9, Some(8))]);
-        let steps: Vec<_> =
-            outline.steps.iter().map(|step| (step.span.clone(), step.calls)).collect();
-        assert_eq!(steps, [(2..3, 0), (4..7, 2), (7..8, 0)]);
-        assert_eq!(outline.task, Some(8));
-        assert_eq!(outline.history().len(), 2);
-        assert_eq!(outline.newest_steps(1, true), 4);
-        assert_eq!(outline.newest_steps(1, false), 7);
-        assert_eq!(outline.newest_steps(0, false), 9);
-        assert_eq!(outline.newest_steps(9, false), 2);
-    }
-
-    #[test]
-    fn an_id_means_the_nearest_open_call_before_it() {
-        let outline = outline(
-            "user go
-             assistant call:x
-             tool x
-             assistant call:x
-             tool x",
-        );
-        let call = |message| Place { message, part: 0 };
-        assert_eq!(outline.call_of(2), Some(call(1)));
-        assert_eq!(outline.call_of(4), Some(call(3)));
-        assert_eq!(outline.result_of(call(1)), Some(call(2)));
-    }
-
-    #[test]
-    fn what_stands_between_a_call_and_its_result_belongs_to_the_step() {
-        let outline = outline(
-            "user go
-             assistant call:x
-             assistant call:y
-             user wait
-             tool x
-             tool y
-             assistant done",
-        );
-        let steps: Vec<_> = outline.steps.iter().map(|step| step.span.clone()).collect();
-        assert_eq!(steps, [1..6, 6..7]);
-        assert_eq!(outline.turns.len(), 1);
-        assert_eq!(outline.task, Some(3));
-    }
-
-    #[test]
-    fn messages_before_the_first_user_message_are_a_turn_without_one() {
-        let outline = outline(
-            "system s
-assistant hello
-user go
-user on",
-        );
-        let turns: Vec<_> =
-            outline.turns.iter().map(|turn| (turn.span.clone(), turn.user)).collect();
-        assert_eq!(turns, [(1..2, None), (2..4, Some(2))]);
-        assert_eq!(outline.task, Some(3));
-    }
-
-    #[test]
-    fn calls_at_the_end_are_pending() {
-        let outline = outline(
-            "user go
-assistant call:x call:y
-tool x
-other exit",
-        );
-        assert_eq!(outline.pending, [Place { message: 1, part: 1 }]);
-        assert_eq!(outline.steps[0].span, 1..4);
-    }
-
-    #[test]
-    fn every_violation_is_told() {
-        assert_eq!(
-            violations(
-                "tool z
-user go
-assistant call:x call:x
-tool x
-user on
-user call:y"
-            ),
-            [
-                "0: the tool result for `z` answers no call before it",
-                "2: two tool calls in one message have the id `x`",
-                "2: the tool call `x` has no result",
-                "5: a message of role user holds a tool call",
-            ]
-        );
-    }
-}
+mod tests;

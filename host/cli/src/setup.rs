@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use brute_core::TokenCounter;
-use brute_host::config::{self, Config, Diagnostic, Places, Room, Severity, Sources};
+use brute_host::config::{self, Config, Diagnostic, Places, Room, RoomError, Severity, Sources};
 use brute_host::formats::Document;
 use brute_host::ladder::{Budget, Compaction, Compactor};
 use brute_host::layers::Layers;
@@ -62,13 +62,15 @@ fn unreadable(errors: Vec<config::ReadError>) -> Failure {
 }
 
 /// The configuration in force.
-pub(crate) fn load(global: &Global) -> Result<Setup, Failure> {
+///
+/// Warnings are shown unless standard error is for a report that a program reads.
+pub(crate) fn load(global: &Global, words: bool) -> Result<Setup, Failure> {
     let (_, loaded) = read(global)?;
     let Some(config) = loaded.config else {
         show(&loaded.diagnostics);
         return Err(Failure { exit: Exit::Configuration, message: String::new() });
     };
-    if !global.quiet {
+    if words && !global.quiet {
         show(&loaded.diagnostics);
     }
     Ok(Setup { config })
@@ -96,8 +98,21 @@ impl Setup {
             config.window.size = None;
         }
         config.window.size = args.window.or(config.window.size);
-        config.room(document.model().as_deref()).map_err(|error| {
-            Failure::configuration(format!("{error} (or say `--window 128k` or `--model NAME`)"))
+        let room = match (config.room(document.model().as_deref()), args.to) {
+            // Who says where to compact to needs no window.
+            (Err(RoomError::NoWindow), Some(to)) => {
+                config.window.size = Some(to.saturating_add(1));
+                config.room(None)
+            }
+            (room, _) => room,
+        };
+        room.map_err(|error| {
+            let hint = match error {
+                RoomError::NoWindow => " (or say `--window 128k` or `--model NAME`)",
+                RoomError::UnknownModel { .. } => " (or say `--window 128k`)",
+                RoomError::Budget(_) => "",
+            };
+            Failure::configuration(format!("{error}{hint}"))
         })
     }
 
@@ -128,8 +143,11 @@ impl Setup {
         let overhead = overhead(document, &*counter);
         let budget = match args.to {
             None => room.budget,
-            Some(to) => Budget::new(room.size, 0, to.saturating_add(1), to)
-                .map_err(|error| Failure::configuration(format!("`--to {to}`: {error}")))?,
+            Some(to) => Budget::new(room.size, 0, to.saturating_add(1), to).map_err(|_| {
+                let window = room.size;
+                let message = format!("`--to {to}` must be below the window ({window} tokens)");
+                Failure::configuration(message)
+            })?,
         };
         let mut compactor = Compactor::new(Arc::clone(&counter), budget.with_overhead(overhead))
             .keeping(self.config.keep.tools.iter().cloned());

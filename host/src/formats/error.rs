@@ -116,6 +116,18 @@ const ACCEPTED: &str = "an OpenAI Chat or Anthropic Messages request body (an ob
     a bare array of messages, JSON lines with one message a line, \
     a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)";
 
+/// A pointer that a person can still read: of very deep ones, both ends.
+fn shortened(pointer: String) -> String {
+    const END: usize = 60;
+    let length = pointer.chars().count();
+    if length <= 3 * END {
+        return pointer;
+    }
+    let head: String = pointer.chars().take(END).collect();
+    let tail: String = pointer.chars().skip(length - END).collect();
+    format!("{head}…{tail}")
+}
+
 fn at(pointer: &str) -> String {
     if pointer.is_empty() { String::new() } else { format!(" at `{pointer}`") }
 }
@@ -138,6 +150,7 @@ fn list(problems: &[Problem]) -> String {
 impl From<Fault> for ReadError {
     fn from(fault: Fault) -> Self {
         let Fault { position, pointer, expected, excerpt } = fault;
+        let pointer = shortened(pointer);
         let (line, column) = (position.line, position.column);
         if excerpt.is_empty() {
             let pointer = if pointer.is_empty() { "/".to_owned() } else { pointer };

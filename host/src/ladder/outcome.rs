@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// What came of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "outcome")]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "outcome")]
 pub enum Outcome {
     /// Not large enough to start one. The conversation is as it was.
     BelowTrigger,
@@ -105,7 +105,9 @@ impl BlockerKind {
             Self::Summaries => "lower `max-tokens` of `summarize`",
             Self::NewestSteps => "lower `keep-steps`, or cap tool results by `[truncate]`",
             Self::Requests => "put long material in a file",
-            Self::History => "add `sliding-window` or `summarize` to the ladder",
+            Self::History => {
+                "lower `keep-steps`, or add `sliding-window` or `summarize` to the ladder"
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
     if !global.quiet && !args.json {
         session::say_repairs(&document);
     }
-    let setup = setup::load(global)?;
+    let setup = setup::load(global, !args.json)?;
     let sizing = setup.sizing(&args.room, &document)?;
     let done = setup::run(global, &sizing, &document)?;
     let options = WriteOptions { alternate_roles: args.alternate_roles };

@@ -13,7 +13,7 @@ pub(crate) fn run(global: &Global, args: &Config) -> Done {
         None if args.reference => config::reference_markdown(&Layers::built_in()),
         None if args.defaults => config::defaults_toml().to_owned(),
         // What is in force is what people ask for, with or without saying so.
-        None => setup::load(global)?.config.resolved_toml(&Layers::built_in()),
+        None => setup::load(global, true)?.config.resolved_toml(&Layers::built_in()),
     };
     output::text(&text)?;
     Ok(Exit::Fitted)

@@ -19,7 +19,7 @@ pub(crate) fn run(global: &Global, args: &Count) -> Done {
     if !global.quiet {
         session::say_repairs(&document);
     }
-    let setup = setup::load(global)?;
+    let setup = setup::load(global, true)?;
     let sizing = setup.counting(&args.room, &document)?;
     let sums = Sums::of(&document, &sizing);
     match args.json {

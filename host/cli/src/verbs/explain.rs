@@ -20,7 +20,7 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     if !global.quiet {
         session::say_repairs(&document);
     }
-    let setup = setup::load(global)?;
+    let setup = setup::load(global, true)?;
     let sizing = setup.sizing(&args.room, &document)?;
     let done = setup::run(global, &sizing, &document)?;
     if args.json {

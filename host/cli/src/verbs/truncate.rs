@@ -24,7 +24,7 @@ struct Report {
 }
 
 pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
-    let setup = setup::load(global)?;
+    let setup = setup::load(global, !args.json)?;
     let truncator =
         Truncator::new(setup.config.truncate.clone()).map_err(Failure::configuration)?;
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
