@@ -1,7 +1,7 @@
 //! The `sliding-window` layer: gives up the oldest turns, then the oldest steps of the task, and leaves a
 //! note that says how many messages went. It asks no model.
 //!
-//! It gives up the least that meets the target, in pieces that stay valid on their own ([`stretch`]).
+//! It gives up the least that meets the target, in pieces that stay valid on their own.
 //! Instructions, the task, the newest steps and the summaries of earlier compactions always stay.
 
 mod stretch;

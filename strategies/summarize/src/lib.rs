@@ -1,8 +1,8 @@
 //! The `summarize` layer: asks a model for the gist of the oldest stretch, round by round, until the
 //! conversation fits.
 //!
-//! Each call of [`Strategy::plan`] is one round. It chooses what to give up ([`stretch`]), writes a
-//! request that fits the summarizer's window ([`request`]), judges the answer ([`answer`]) and puts one
+//! Each call of [`Strategy::plan`] is one round. It chooses what to give up, writes a
+//! request that fits the summarizer's window, judges the answer and puts one
 //! message in the place of what it stands for. The host asks again while the conversation is over
 //! target. A round that fails leaves everything as the round before left it.
 //!

@@ -2,7 +2,7 @@
 //! until the conversation is under target. It asks no model.
 //!
 //! Every call keeps its result, so the dialogue stays valid and the model still sees what it did. Only
-//! what it read is gone, and the placeholder says how to get that back ([`placeholder`]).
+//! what it read is gone, and the placeholder says how to get that back.
 
 mod excerpt;
 mod placeholder;
