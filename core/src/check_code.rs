@@ -4,24 +4,36 @@
 /// Offset basis and prime: Fowler, Noll, Vo, <http://www.isthe.com/chongo/tech/comp/fnv/>.
 ///
 /// It is no cryptographic hash: whoever wants to can make a text that fits a code.
+///
+/// ```
+/// let mut code = brute_core::CheckCode::new();
+/// code.update(b"foobar");
+/// assert_eq!(format!("{:08x}", code.finish()), "72ad2699");
+/// ```
 #[derive(Debug, Clone)]
-pub(crate) struct CheckCode(u64);
+pub struct CheckCode(u64);
+
+impl Default for CheckCode {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl CheckCode {
     /// The code of nothing yet.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
     /// Takes in more bytes.
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
+    pub fn update(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
 
     /// The code of all bytes taken in. Written as eight hexadecimal digits.
-    pub(crate) fn finish(&self) -> u32 {
+    pub fn finish(&self) -> u32 {
         (self.0 >> 32) as u32 ^ self.0 as u32
     }
 }

@@ -23,6 +23,7 @@ pub mod truncation;
 mod window;
 
 pub use apply::{Applied, Refusal};
+pub use check_code::CheckCode;
 pub use conversation::{Conversation, InvalidConversation};
 pub use count::{Approximate, TokenCounter};
 pub use mark::{Mark, MarkKind};

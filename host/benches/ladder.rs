@@ -53,26 +53,24 @@ fn check_after_append(bencher: Bencher<'_, '_>, messages: usize) {
 /// A whole descent to a quarter of the size, `tool-results` and then `sliding-window`.
 #[divan::bench(args = LENGTHS)]
 fn free_layers(bencher: Bencher<'_, '_>, messages: usize) {
-    let mut start = conversation(messages);
-    let tokens = start.measure(&Approximate);
-    let compactor = Compactor::new(Arc::new(Approximate), budget(tokens, tokens / 4))
-        .rung(Rung::new("tool-results", ToolResults::default()))
-        .rung(Rung::new("sliding-window", SlidingWindow::default()));
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
-        return;
-    };
-    bencher
-        .with_inputs(|| start.clone())
-        .bench_local_values(|start| runtime.block_on(compactor.compact_now(start)));
+    let rungs = [
+        Rung::new("tool-results", ToolResults::default()),
+        Rung::new("sliding-window", SlidingWindow::default()),
+    ];
+    descend(bencher, messages, rungs.into());
 }
 
 /// The same by `sliding-window` alone.
 #[divan::bench(args = LENGTHS)]
 fn sliding_window(bencher: Bencher<'_, '_>, messages: usize) {
+    descend(bencher, messages, vec![Rung::new("sliding-window", SlidingWindow::default())]);
+}
+
+fn descend(bencher: Bencher<'_, '_>, messages: usize, rungs: Vec<Rung>) {
     let mut start = conversation(messages);
     let tokens = start.measure(&Approximate);
-    let compactor = Compactor::new(Arc::new(Approximate), budget(tokens, tokens / 4))
-        .rung(Rung::new("sliding-window", SlidingWindow::default()));
+    let compactor = Compactor::new(Arc::new(Approximate), budget(tokens, tokens / 4));
+    let compactor = rungs.into_iter().fold(compactor, Compactor::rung);
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
         return;
     };

@@ -18,7 +18,7 @@
 
 use std::fmt::Write as _;
 
-use brute_core::{Mark, MarkKind, MessageView, PartView, Window, render_message};
+use brute_core::{CheckCode, Mark, MarkKind, MessageView, PartView, Window, render_message};
 
 /// What stands for the goal where no user stated one.
 pub const NOT_STATED: &str = "(not stated)";
@@ -164,24 +164,17 @@ fn closing(name: &str, code: &str) -> String {
 
 /// Eight hexadecimal digits that occur in neither text, the same for the same texts.
 fn code(goal: &str, record: &str) -> String {
-    let mut hash = fnv(fnv(FNV_BASIS, goal), record);
+    let mut hash = CheckCode::new();
+    hash.update(goal.as_bytes());
+    hash.update(record.as_bytes());
     loop {
-        // Folded by exclusive or, as the authors of the hash advise for a shorter one.
-        let code = format!("{:08x}", (hash >> 32) as u32 ^ hash as u32);
+        let code = format!("{:08x}", hash.finish());
         if !goal.contains(&code) && !record.contains(&code) {
             return code;
         }
         // A text has fewer places than there are codes, so one of them is free.
-        hash = fnv(hash, &code);
+        hash.update(code.as_bytes());
     }
-}
-
-/// 64-bit FNV-1a by Fowler, Noll and Vo, <http://www.isthe.com/chongo/tech/comp/fnv/>.
-const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-
-fn fnv(hash: u64, text: &str) -> u64 {
-    text.bytes()
-        .fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]
