@@ -163,7 +163,12 @@ fn blockers_name_what_stands_in_the_way() {
         compaction.outcome.blockers().iter().map(|blocker| blocker.kind.to_string()).collect();
     assert_eq!(
         kinds,
-        ["older turns that no layer of this ladder gives up", "the instructions", "the task"]
+        [
+            "older turns that no layer of this ladder gives up",
+            "the newest steps",
+            "the instructions",
+            "the task"
+        ]
     );
 }
 

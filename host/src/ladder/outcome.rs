@@ -71,7 +71,7 @@ pub enum BlockerKind {
     Protected,
     /// Summaries of earlier compactions.
     Summaries,
-    /// Steps of the current turn.
+    /// Steps of the current turn, and the newest ones wherever they are.
     NewestSteps,
     /// What a person said earlier in the current turn.
     Requests,
@@ -136,7 +136,7 @@ pub(super) fn blockers(
             _ if protection.covers(index) => BlockerKind::Protected,
             _ if mark == Some(MarkKind::Summary) => BlockerKind::Summaries,
             _ if index < kept => BlockerKind::History,
-            Role::User => BlockerKind::Requests,
+            Role::User if index >= current => BlockerKind::Requests,
             _ => BlockerKind::NewestSteps,
         };
         let tokens = u64::from(message.tokens(counter));
