@@ -164,8 +164,8 @@ fn blockers_name_what_stands_in_the_way() {
     assert_eq!(
         kinds,
         [
-            "older turns that no layer of this ladder gives up",
             "the newest steps",
+            "older turns that no layer of this ladder gives up",
             "the instructions",
             "the task"
         ]
