@@ -1,6 +1,5 @@
 //! The descent itself: ask, apply, check, measure, go on.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -176,16 +175,34 @@ impl Compactor {
 }
 
 /// The messages of `before` that are not in `after` as they were, and the other way round.
+///
+/// Kept messages keep their order and ids are never used again, so one walk over both is enough.
 fn difference(
     before: &Conversation,
     after: &Conversation,
 ) -> (Vec<Arc<Message>>, Vec<Arc<Message>>) {
-    let missing = |from: &Conversation, in_: &Conversation| {
-        let there: HashSet<*const Message> = in_.messages().iter().map(Arc::as_ptr).collect();
-        let gone = from.messages().iter().filter(|message| !there.contains(&Arc::as_ptr(message)));
-        gone.cloned().collect()
-    };
-    (missing(before, after), missing(after, before))
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    let newest = before.messages().iter().map(|message| message.id()).max();
+    let mut earlier = before.messages().iter();
+    for message in after.messages() {
+        if Some(message.id()) > newest {
+            added.push(Arc::clone(message));
+            continue;
+        }
+        for old in earlier.by_ref() {
+            if old.id() != message.id() {
+                removed.push(Arc::clone(old));
+                continue;
+            }
+            if !Arc::ptr_eq(old, message) {
+                removed.push(Arc::clone(old));
+                added.push(Arc::clone(message));
+            }
+            break;
+        }
+    }
+    removed.extend(earlier.cloned());
+    (removed, added)
 }
 
 fn not_asked(rung: &Rung, why: NotAsked, size: u64) -> RungReport {

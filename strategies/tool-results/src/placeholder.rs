@@ -63,8 +63,8 @@ impl Placeholder<'_> {
 
 /// Where the full text of a truncated result is.
 fn full_text(text: &str) -> Option<FullText> {
-    // Every notice begins like that, and a plain search takes a tenth of the time of a verification.
-    if !text.contains("[brute:") {
+    // Every notice begins like that. One byte is found much faster than a word, and a word than a notice.
+    if !text.as_bytes().contains(&b'[') || !text.contains("[brute:") {
         return None;
     }
     Notice::verify(text).map(|notice| notice.full)
