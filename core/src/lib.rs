@@ -30,7 +30,7 @@ pub use mark::{Mark, MarkKind};
 pub use message::{Media, Message, MessageId, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 pub use outline::{Outline, Place, Step, Turn, Violation};
 pub use plan::{Edit, Flow, Plan};
-pub use render::{render_message, render_part};
+pub use render::render_message;
 pub use strategy::{
     Completion, CompletionError, Configure, Host, LayerError, LayerErrorKind, LogLevel,
     OptionsError, Prompt, Stop, Strategy, SummarizerLimits,

@@ -18,7 +18,7 @@ pub fn render_message(window: &Window<'_>, message: &MessageView<'_>, out: &mut 
 }
 
 /// Appends one part to `out`, ending in a line break.
-pub fn render_part(part: &PartView<'_>, out: &mut String) {
+fn render_part(part: &PartView<'_>, out: &mut String) {
     let _ = match part {
         PartView::Text(text) => writeln!(out, "{text}"),
         PartView::Reasoning { text: "", .. } => Ok(()),
