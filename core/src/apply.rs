@@ -1,8 +1,10 @@
 //! Applying a plan: check every edit, then make the next generation of the conversation.
 
+use std::mem::take;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::conversation::Successor;
 use crate::{
     Conversation, Edit, Mark, MarkKind, Message, MessageId, Outline, Part, Plan, Protection, Role,
     TokenCounter, Violation,
@@ -13,8 +15,8 @@ use crate::{
 pub struct Applied {
     /// The next generation. Untouched messages are shared with the one before.
     pub conversation: Conversation,
-    /// Its outline.
-    pub outline: Outline,
+    /// Its outline: the one of the generation before where no edit changed the shape.
+    pub outline: Arc<Outline>,
     /// The messages that went or were changed, as they were.
     pub removed: Vec<Arc<Message>>,
     /// The messages that came instead, and the changed ones as they are.
@@ -97,35 +99,42 @@ pub enum Refusal {
 impl Conversation {
     /// The next generation of this conversation, as `plan` wants it.
     ///
-    /// `outline` and `protection` must be this conversation's.
+    /// `outline` and `protection` must be this conversation's. If the outline that comes back is the same
+    /// one ([`Arc::ptr_eq`]), messages stand where they stood and make the same calls, so that the
+    /// protection holds for the next generation as well.
     ///
     /// # Errors
     /// The first reason to refuse the plan. A plan is made whole or not at all.
     pub fn apply(
         &self,
-        plan: &Plan,
-        outline: &Outline,
+        plan: Plan,
+        outline: &Arc<Outline>,
         protection: &Protection,
         counter: &dyn TokenCounter,
     ) -> Result<Applied, Refusal> {
-        let edits = Edits::sort(plan, self.len())?;
+        let mut edits = Edits::sort(plan, self.len())?;
         let mut maker = Maker {
+            conversation: self,
             from: self.messages(),
             outline,
             protection,
-            next_id: self.next_id(),
+            next_id: self.next_id().0,
+            keeps_shape: true,
+            parts: Vec::new(),
             messages: Vec::with_capacity(self.len()),
-            removed: Vec::new(),
-            added: Vec::new(),
+            removed: Vec::with_capacity(edits.sorted.len()),
+            added: Vec::with_capacity(edits.sorted.len()),
         };
         let mut untouched = 0;
         for edits in edits.by_message() {
-            let Some(span) = edits.first().map(|edit| span_of(edit)) else { continue };
+            let Some(span) = edits.first().map(span_of) else { continue };
             maker.keep(untouched..span.start);
             untouched = span.end;
             match edits {
                 [Edit::Drop { .. }] => maker.replace(span, None)?,
-                [Edit::Replace { role, text, .. }] => maker.replace(span, Some((*role, text)))?,
+                [Edit::Replace { role, text, .. }] => {
+                    maker.replace(span, Some((*role, take(text))))?;
+                }
                 changes => maker.change(span.start, changes)?,
             }
         }
@@ -135,13 +144,13 @@ impl Conversation {
 }
 
 /// Edits in the order of their messages and parts, known to be in range and apart.
-struct Edits<'p> {
-    sorted: Vec<&'p Edit>,
+struct Edits {
+    sorted: Vec<Edit>,
 }
 
-impl<'p> Edits<'p> {
-    fn sort(plan: &'p Plan, len: usize) -> Result<Self, Refusal> {
-        let mut sorted: Vec<&Edit> = plan.edits.iter().collect();
+impl Edits {
+    fn sort(plan: Plan, len: usize) -> Result<Self, Refusal> {
+        let mut sorted = plan.edits;
         sorted.sort_by_key(|edit| (edit.start(), part_of(edit)));
         let mut covered = 0;
         let mut last: Option<&Edit> = None;
@@ -164,9 +173,9 @@ impl<'p> Edits<'p> {
         Ok(Self { sorted })
     }
 
-    /// The edits, those of one message together.
-    fn by_message(&self) -> impl Iterator<Item = &[&'p Edit]> {
-        self.sorted.chunk_by(|one, next| one.start() == next.start())
+    /// The edits, those of one message together. Their texts may be taken.
+    fn by_message(&mut self) -> impl Iterator<Item = &mut [Edit]> {
+        self.sorted.chunk_by_mut(|one, next| one.start() == next.start())
     }
 }
 
@@ -188,22 +197,18 @@ fn part_of(edit: &Edit) -> Option<usize> {
     }
 }
 
-/// What becomes of one part, if the edits of its message say anything about it: its new text, or
-/// nothing where it goes.
-fn change_of<'p>(edits: &[&'p Edit], part: usize) -> Option<Option<&'p str>> {
-    edits.iter().find_map(|edit| match edit {
-        Edit::Rewrite { part: at, text, .. } if *at == part => Some(Some(text.as_str())),
-        Edit::Remove { part: at, .. } if *at == part => Some(None),
-        _ => None,
-    })
-}
-
 /// Makes the next generation, piece by piece.
 struct Maker<'c> {
+    conversation: &'c Conversation,
     from: &'c [Arc<Message>],
-    outline: &'c Outline,
+    outline: &'c Arc<Outline>,
     protection: &'c Protection,
     next_id: u64,
+    /// Whether an outline would find nothing new: no message came or went, nor a part of one, and
+    /// each speaks for whom it spoke.
+    keeps_shape: bool,
+    /// Where the parts of a changed message are put together, one message after the other.
+    parts: Vec<Part>,
     messages: Vec<Arc<Message>>,
     removed: Vec<Arc<Message>>,
     added: Vec<Arc<Message>>,
@@ -214,10 +219,11 @@ impl Maker<'_> {
         self.messages.extend_from_slice(&self.from[span]);
     }
 
-    fn replace(&mut self, span: Range<usize>, with: Option<(Role, &str)>) -> Result<(), Refusal> {
+    fn replace(&mut self, span: Range<usize>, with: Option<(Role, String)>) -> Result<(), Refusal> {
         if let Some(message) = span.clone().find(|&message| self.protection.covers(message)) {
             return Err(Refusal::Protected { message });
         }
+        self.keeps_shape = false;
         self.removed.extend_from_slice(&self.from[span.clone()]);
         let Some((role, text)) = with else {
             return Ok(());
@@ -225,9 +231,9 @@ impl Maker<'_> {
         if !matches!(role, Role::User | Role::Assistant) {
             return Err(Refusal::Role { role });
         }
-        let text = match Mark::read(text) {
-            Some(_) => text.to_owned(),
-            None => Mark { kind: MarkKind::Note, count: span.len() as u64 }.write(text),
+        let text = match Mark::read(&text) {
+            Some(_) => text,
+            None => Mark { kind: MarkKind::Note, count: span.len() as u64 }.write(&text),
         };
         let message = Message::new(MessageId(self.next_id), role, [Part::Text(text)]);
         self.next_id += 1;
@@ -235,45 +241,57 @@ impl Maker<'_> {
         Ok(())
     }
 
-    fn change(&mut self, index: usize, changes: &[&Edit]) -> Result<(), Refusal> {
+    fn change(&mut self, index: usize, changes: &mut [Edit]) -> Result<(), Refusal> {
         if self.protection.covers(index) {
             return Err(Refusal::Protected { message: index });
         }
         let message = &self.from[index];
-        let past = changes.iter().filter_map(|edit| part_of(edit));
-        if let Some(part) = past.max().filter(|part| *part >= message.parts().len()) {
+        let past = changes.iter().filter_map(part_of).max();
+        if let Some(part) = past.filter(|part| *part >= message.parts().len()) {
             return Err(Refusal::NoSuchPart { message: index, part });
         }
         self.check_reasoning(index, changes)?;
-        let mut parts = Vec::with_capacity(message.parts().len());
+        self.parts.clear();
         for (at, part) in message.parts().iter().enumerate() {
             let unsuitable = |reason| Refusal::Unsuitable { message: index, part: at, reason };
-            match change_of(changes, at) {
-                None => parts.push(part.clone()),
-                Some(Some(text)) => parts.push(rewritten(part, text).map_err(unsuitable)?),
-                Some(None) => check_removable(part).map_err(unsuitable)?,
+            match changes.iter_mut().find(|edit| part_of(edit) == Some(at)) {
+                None => self.parts.push(part.clone()),
+                Some(Edit::Rewrite { text, .. }) => {
+                    self.parts.push(rewritten(part, take(text)).map_err(unsuitable)?);
+                }
+                Some(_) => check_removable(part).map_err(unsuitable)?,
             }
         }
-        if parts.iter().all(|part| matches!(part, Part::Reasoning(_))) {
+        if self.parts.iter().all(|part| matches!(part, Part::Reasoning(_))) {
             let reason = "nothing but reasoning would be left of the message; drop it instead";
             return Err(Refusal::Unsuitable { message: index, part: 0, reason });
         }
+        let parts: Arc<[Part]> = self.parts.drain(..).collect();
+        let changed = Message::new(message.id(), message.role(), parts);
+        self.keeps_shape &= changed.parts().len() == message.parts().len()
+            && changed.is_real_user() == message.is_real_user();
         self.removed.push(Arc::clone(message));
-        self.add(Message::new(message.id(), message.role(), parts));
+        self.add(changed);
         Ok(())
     }
 
     /// Signed reasoning is never rewritten, and goes only when all of it goes from a message of a
     /// turn that is over: in the current turn the provider still checks it.
-    fn check_reasoning(&self, index: usize, changes: &[&Edit]) -> Result<(), Refusal> {
+    fn check_reasoning(&self, index: usize, changes: &[Edit]) -> Result<(), Refusal> {
+        let (mut signed, mut rewritten, mut removed) = (0, 0, 0);
+        for (at, part) in self.from[index].parts().iter().enumerate() {
+            if !matches!(part, Part::Reasoning(reasoning) if reasoning.signed) {
+                continue;
+            }
+            signed += 1;
+            match changes.iter().find(|edit| part_of(edit) == Some(at)) {
+                None => {}
+                Some(Edit::Rewrite { .. }) => rewritten += 1,
+                Some(_) => removed += 1,
+            }
+        }
         let is_over = self.outline.current().is_some_and(|turn| index < turn.span.start);
-        let mut signed = (self.from[index].parts().iter().enumerate())
-            .filter(|(_, part)| matches!(part, Part::Reasoning(reasoning) if reasoning.signed))
-            .map(|(at, _)| change_of(changes, at))
-            .peekable();
-        let untouched = signed.peek().is_none() || signed.clone().all(|change| change.is_none());
-        let all_go = signed.all(|change| change == Some(None));
-        if untouched || (all_go && is_over) {
+        if rewritten + removed == 0 || (removed == signed && is_over) {
             return Ok(());
         }
         Err(Refusal::SignedReasoning { message: index })
@@ -297,31 +315,42 @@ impl Maker<'_> {
             let before = size(self.from);
             return Err(Refusal::NotSmaller { before, after: before + come - gone });
         }
-        let (conversation, outline) = Conversation::next_generation(self.messages, self.next_id)
-            .map_err(|violation| Refusal::Invalid { violation })?;
+        let outline = match self.keeps_shape {
+            true => Arc::clone(self.outline),
+            false => Arc::new(outline_of(&self.messages)?),
+        };
+        let next = Successor { messages: self.messages, next_id: self.next_id, gone, come };
+        let conversation = self.conversation.succeeded_by(next, &outline, counter);
         Ok(Applied { conversation, outline, removed: self.removed, added: self.added })
     }
 }
 
-fn rewritten(part: &Part, text: &str) -> Result<Part, &'static str> {
+/// The outline of messages that have to be valid, or the first violation.
+fn outline_of(messages: &[Arc<Message>]) -> Result<Outline, Refusal> {
+    // There is at least one violation, or it would not be an error.
+    Outline::of(messages)
+        .map_err(|mut violations| Refusal::Invalid { violation: violations.swap_remove(0) })
+}
+
+fn rewritten(part: &Part, text: String) -> Result<Part, &'static str> {
     match part {
-        Part::Text(_) | Part::Media(_) => Ok(Part::Text(text.to_owned())),
+        Part::Text(_) | Part::Media(_) => Ok(Part::Text(text)),
         Part::ToolResult(result) => Ok(Part::ToolResult(crate::ToolResult {
             call: result.call.clone(),
-            text: text.to_owned(),
+            text,
             media: Vec::new(),
             is_error: result.is_error,
         })),
-        Part::ToolCall(call) => match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Part::ToolCall(call) => match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
             Ok(_) => Ok(Part::ToolCall(crate::ToolCall {
                 id: call.id.clone(),
                 name: call.name.clone(),
-                arguments: text.to_owned(),
+                arguments: text,
             })),
             Err(_) => Err("the arguments of a call must be JSON"),
         },
         Part::Reasoning(reasoning) => {
-            Ok(Part::Reasoning(crate::Reasoning { text: text.to_owned(), ..reasoning.clone() }))
+            Ok(Part::Reasoning(crate::Reasoning { text, ..reasoning.clone() }))
         }
         Part::Opaque(_) => Err("only the provider can read it"),
     }

@@ -37,6 +37,17 @@ struct Ledger {
     most: u64,
 }
 
+/// The messages of the generation after one, and what they change about its size.
+pub(crate) struct Successor {
+    pub messages: Vec<Arc<Message>>,
+    /// The id that the next new message gets. An id is never used again, whatever was dropped.
+    pub next_id: u64,
+    /// Tokens of the messages that went or were changed, as they were.
+    pub gone: u64,
+    /// Tokens of the messages that came instead, and of the changed ones as they are.
+    pub come: u64,
+}
+
 /// Messages that do not fit together, with every reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the messages do not fit together: {}", list(.violations))]
@@ -65,17 +76,22 @@ impl Conversation {
         }
     }
 
-    /// The generation after one whose next message would have got `next_id`: an id is never used
-    /// again, whatever was dropped.
-    pub(crate) fn next_generation(
-        messages: Vec<Arc<Message>>,
-        next_id: u64,
-    ) -> Result<(Self, Outline), Violation> {
-        match Outline::of(&messages) {
-            Ok(outline) => Ok((Self::outlined(messages, &outline, next_id), outline)),
-            // There is at least one, or it would not be an error.
-            Err(mut violations) => Err(violations.swap_remove(0)),
-        }
+    /// The generation after this one. `outline` must be its outline. What this one knows of its size
+    /// is handed on, so that measuring the next costs nothing.
+    pub(crate) fn succeeded_by(
+        &self,
+        next: Successor,
+        outline: &Outline,
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let Successor { messages, next_id, gone, come } = next;
+        let ledger = match self.measured(counter) {
+            Some(size) => {
+                Ledger::settled(counter, messages.len(), (size + come).saturating_sub(gone))
+            }
+            None => Ledger::default(),
+        };
+        Self { ledger, ..Self::outlined(messages, outline, next_id) }
     }
 
     fn outlined(messages: Vec<Arc<Message>>, outline: &Outline, next_id: u64) -> Self {
@@ -160,9 +176,16 @@ impl Conversation {
         Outline::of(&self.messages).unwrap_or_default()
     }
 
-    /// The id that the next new message gets.
-    pub(crate) fn next_id(&self) -> u64 {
-        self.next_id
+    /// The id that the next new message gets: no message has it or a later one.
+    pub fn next_id(&self) -> MessageId {
+        MessageId(self.next_id)
+    }
+
+    /// The size in tokens if this counter has counted all messages already.
+    fn measured(&self, counter: &dyn TokenCounter) -> Option<u64> {
+        let ledger = &self.ledger;
+        let is_whole = ledger.counter == counter.id() && ledger.counted == self.len();
+        is_whole.then_some(ledger.tokens)
     }
 
     /// The size in tokens of all messages. Counts only what this counter has not counted before.
@@ -211,6 +234,12 @@ impl Conversation {
 }
 
 impl Ledger {
+    /// The ledger of `messages` messages that are `tokens` tokens together.
+    fn settled(counter: &dyn TokenCounter, messages: usize, tokens: u64) -> Self {
+        let counted = messages;
+        Self { counter: counter.id(), counted, tokens, bounded: counted, least: 0, most: 0 }
+    }
+
     fn forget_bounds(&mut self) {
         (self.bounded, self.least, self.most) = (self.counted, 0, 0);
     }

@@ -5,11 +5,15 @@
 //! who types the same words is not, because the code would not fit. The code is no secret and keeps
 //! accidents out, not forgers: a forged mark costs its own message the standing of a real one.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::check_code::CheckCode;
 
 const OPEN: &str = "[brute:";
+
+/// Room for the head of any text: the opening, the longest kind, a count of twenty digits, a code of
+/// eight, and what stands between them.
+const LONGEST_HEAD: usize = OPEN.len() + "summary".len() + 20 + 8 + ":".len() * 2 + "] ".len();
 
 /// What a compaction left in place of what it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +64,15 @@ impl Mark {
     /// assert_eq!(Mark::read("12 earlier messages were removed here."), None);
     /// ```
     pub fn write(self, body: &str) -> String {
-        let code = self.code(body);
-        format!("{OPEN}{}:{}:{code:08x}] {body}", self.kind, self.count)
+        let mut text = String::with_capacity(LONGEST_HEAD + body.len());
+        text.push_str(OPEN);
+        text.push_str(self.kind.name());
+        // Writing to a string does not fail.
+        let _ = write!(text, ":{}:", self.count);
+        text.extend(digits(self.code(body)));
+        text.push_str("] ");
+        text.push_str(body);
+        text
     }
 
     /// The mark at the head of `text`, if there is one and its code fits.
@@ -76,7 +87,7 @@ impl Mark {
         let (kind, count, code) = (fields.next()?, fields.next()?, fields.next()?);
         let kind = MarkKind::ALL.into_iter().find(|known| known.name() == kind)?;
         let mark = Self { kind, count: count.parse().ok()? };
-        let fits = fields.next().is_none() && code == format!("{:08x}", mark.code(body));
+        let fits = fields.next().is_none() && code.chars().eq(digits(mark.code(body)));
         fits.then_some((mark, body))
     }
 
@@ -87,6 +98,12 @@ impl Mark {
         code.update(body.as_bytes());
         code.finish()
     }
+}
+
+/// The eight hexadecimal digits of a check code.
+fn digits(code: u32) -> [char; 8] {
+    let digit = |place: usize| (code >> (28 - 4 * place)) as usize & 0xf;
+    std::array::from_fn(|place| char::from(b"0123456789abcdef"[digit(place)]))
 }
 
 #[cfg(test)]

@@ -150,7 +150,23 @@ pub struct Message {
 struct Counts {
     counter: &'static str,
     total: u32,
-    parts: Box<[u32]>,
+    parts: PartCounts,
+}
+
+/// Token counts of the parts of a message. Most messages have one part, and need no room elsewhere.
+#[derive(Debug, Clone)]
+enum PartCounts {
+    One(u32),
+    Many(Box<[u32]>),
+}
+
+impl PartCounts {
+    fn as_slice(&self) -> &[u32] {
+        match self {
+            Self::One(count) => std::slice::from_ref(count),
+            Self::Many(counts) => counts,
+        }
+    }
 }
 
 impl Message {
@@ -222,7 +238,7 @@ impl Message {
 
     /// The size in tokens of each part, by the same count.
     pub fn part_tokens(&self, index: usize, counter: &dyn TokenCounter) -> u32 {
-        let part = |counts: &Counts| counts.parts.get(index).copied().unwrap_or(0);
+        let part = |counts: &Counts| counts.parts.as_slice().get(index).copied().unwrap_or(0);
         match self.counts_by(counter) {
             Some(counts) => part(counts),
             None => part(&self.count(counter)),
@@ -250,8 +266,12 @@ impl Message {
     }
 
     fn count(&self, counter: &dyn TokenCounter) -> Counts {
-        let parts: Box<[u32]> = self.parts.iter().map(|part| part.count(counter)).collect();
-        let total = parts.iter().fold(counter.per_message(), |sum, part| sum.saturating_add(*part));
+        let parts = match &*self.parts {
+            [part] => PartCounts::One(part.count(counter)),
+            parts => PartCounts::Many(parts.iter().map(|part| part.count(counter)).collect()),
+        };
+        let framing = counter.per_message();
+        let total = parts.as_slice().iter().fold(framing, |sum, part| sum.saturating_add(*part));
         Counts { counter: counter.id(), total, parts }
     }
 }

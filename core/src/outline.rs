@@ -135,6 +135,8 @@ impl Outline {
     /// The outline of valid messages, or every violation.
     pub fn of(messages: &[Arc<Message>]) -> Result<Self, Vec<Violation>> {
         let mut reader = Reader::default();
+        reader.outline.call_of.reserve_exact(messages.len());
+        reader.outline.step_of.reserve_exact(messages.len());
         for (index, message) in messages.iter().enumerate() {
             reader.read(index, message);
         }

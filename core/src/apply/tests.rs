@@ -123,7 +123,7 @@ proptest! {
             let checked = laws::check_step(&conversation, &applied.conversation, &protection);
             prop_assert_eq!(checked, Ok(()));
             let outline = Outline::of(applied.conversation.messages()).unwrap();
-            prop_assert_eq!(outline, applied.outline);
+            prop_assert_eq!(&outline, &*applied.outline);
         }
     }
 }

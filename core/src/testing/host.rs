@@ -1,6 +1,6 @@
 //! A host to plan against, without a ladder around it.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::{
     Applied, Approximate, Completion, CompletionError, Conversation, Host, LayerError, LogLevel,
@@ -79,8 +79,9 @@ impl TestHost {
     /// # Errors
     /// If the plan is refused.
     pub fn apply(&self, conversation: &Conversation, plan: &Plan) -> Result<Applied, Refusal> {
-        let outline = conversation.outline();
-        conversation.apply(plan, &outline, &self.protection(conversation), &Approximate)
+        let outline = Arc::new(conversation.outline());
+        let protection = self.protection(conversation);
+        conversation.apply(plan.clone(), &outline, &protection, &Approximate)
     }
 }
 

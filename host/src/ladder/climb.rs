@@ -154,7 +154,7 @@ impl Compactor {
         let start = descent.generation.clone();
         let begun = Instant::now();
         let (before, target) = (start.sizes.used, start.sizes.target);
-        self.observers.tell(&Event::CompactStart { before, target });
+        self.observers.tell(|| Event::CompactStart { before, target });
         let mut rungs = Vec::with_capacity(self.rungs.len());
         for rung in &self.rungs {
             rungs.push(descent.ask(rung).await);
@@ -164,10 +164,12 @@ impl Compactor {
         let duration = begun.elapsed();
         let Generation { conversation, sizes, .. } = descent.generation;
         let after = sizes.used;
-        self.observers.tell(&if removed.is_empty() && !outcome.fits() {
-            Event::CompactFailed { size: after, outcome: outcome.clone(), duration }
-        } else {
-            let (outcome, removed, added) = (outcome.clone(), removed.clone(), added.clone());
+        self.observers.tell(|| {
+            let outcome = outcome.clone();
+            if removed.is_empty() && !outcome.fits() {
+                return Event::CompactFailed { size: after, outcome, duration };
+            }
+            let (removed, added) = (removed.clone(), added.clone());
             Event::Compacted { before, after, outcome, removed, added, duration }
         });
         Compaction { conversation, outcome, before, after, rungs, removed, added, duration }
@@ -176,29 +178,34 @@ impl Compactor {
 
 /// The messages of `before` that are not in `after` as they were, and the other way round.
 ///
-/// Kept messages keep their order and ids are never used again, so one walk over both is enough.
+/// Kept messages keep their order and ids are never used again, so one walk over both is enough, and
+/// messages that both share are passed over unread.
 fn difference(
     before: &Conversation,
     after: &Conversation,
 ) -> (Vec<Arc<Message>>, Vec<Arc<Message>>) {
     let (mut removed, mut added) = (Vec::new(), Vec::new());
-    let newest = before.messages().iter().map(|message| message.id()).max();
     let mut earlier = before.messages().iter();
     for message in after.messages() {
-        if Some(message.id()) > newest {
+        let is_shared =
+            |old: Option<&Arc<Message>>| old.is_some_and(|old| Arc::ptr_eq(old, message));
+        if is_shared(earlier.as_slice().first()) {
+            earlier.next();
+            continue;
+        }
+        if message.id() >= before.next_id() {
             added.push(Arc::clone(message));
             continue;
         }
         for old in earlier.by_ref() {
-            if old.id() != message.id() {
-                removed.push(Arc::clone(old));
-                continue;
+            if Arc::ptr_eq(old, message) {
+                break;
             }
-            if !Arc::ptr_eq(old, message) {
-                removed.push(Arc::clone(old));
+            removed.push(Arc::clone(old));
+            if old.id() == message.id() {
                 added.push(Arc::clone(message));
+                break;
             }
-            break;
         }
     }
     removed.extend(earlier.cloned());
@@ -262,7 +269,7 @@ impl<'c> Descent<'c> {
     }
 
     fn tell(&self, event: Event) {
-        self.compactor.observers.tell(&event);
+        self.compactor.observers.tell(|| event);
     }
 
     async fn ask(&mut self, rung: &Rung) -> RungReport {
@@ -305,10 +312,13 @@ impl<'c> Descent<'c> {
                 self.tell(Event::Log { rung: rung.name.clone(), level, message });
             }
             let size = self.size();
-            let applied = plan.and_then(|plan| self.apply(&plan).map(|made| (plan, made)));
+            let applied = plan.and_then(|plan| {
+                let (flow, edits) = (plan.flow, plan.edits.len());
+                self.apply(plan).map(|made| (flow, edits, made))
+            });
             let duration = round.elapsed();
             let rung = rung.name.clone();
-            let (plan, made) = match applied {
+            let (flow, edits, made) = match applied {
                 Ok(applied) => applied,
                 Err(error) => {
                     let (reason, kind) = (error.to_string(), error.kind());
@@ -318,7 +328,7 @@ impl<'c> Descent<'c> {
                     return RungResult::Failed { reason, summarizer };
                 }
             };
-            self.stopped |= plan.flow == Flow::Stop;
+            self.stopped |= flow == Flow::Stop;
             let Some(made) = made else {
                 if report.rounds > 0 {
                     return RungResult::Applied;
@@ -328,17 +338,17 @@ impl<'c> Descent<'c> {
             };
             self.generation = made;
             report.rounds += 1;
-            report.edits += plan.edits.len();
-            let (after, edits) = (self.size(), plan.edits.len());
+            report.edits += edits;
+            let after = self.size();
             self.tell(Event::LayerApplied { rung, before: size, after, edits, duration });
-            if self.fits() || plan.flow != Flow::Again || report.rounds == MOST_ROUNDS {
+            if self.fits() || flow != Flow::Again || report.rounds == MOST_ROUNDS {
                 return RungResult::Applied;
             }
         }
     }
 
     /// The generation that `plan` makes of this one; none if it has no edits.
-    fn apply(&self, plan: &Plan) -> Result<Option<Generation>, LayerError> {
+    fn apply(&self, plan: Plan) -> Result<Option<Generation>, LayerError> {
         if plan.is_empty() {
             return Ok(None);
         }
@@ -347,14 +357,19 @@ impl<'c> Descent<'c> {
         let applied = conversation
             .apply(plan, outline, protection, counter)
             .map_err(|refusal| LayerError::new(format!("its plan was refused: {refusal}")))?;
-        let mut conversation = applied.conversation;
-        let protection =
-            Protection::of(conversation.messages(), &applied.outline, &self.compactor.keep);
+        let (mut conversation, shape) = (applied.conversation, applied.outline);
+        let protection = match Arc::ptr_eq(&shape, outline) {
+            true => Arc::clone(protection),
+            false => {
+                let keep = &self.compactor.keep;
+                Arc::new(Protection::of(conversation.messages(), &shape, keep))
+            }
+        };
         let used = conversation.measure(counter);
         Ok(Some(Generation {
             conversation,
-            outline: Arc::new(applied.outline),
-            protection: Arc::new(protection),
+            outline: shape,
+            protection,
             sizes: Sizes { used, ..*sizes },
         }))
     }

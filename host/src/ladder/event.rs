@@ -106,10 +106,15 @@ impl Observers {
         self.observers.push(Arc::new(observer));
     }
 
-    /// Tells everyone. An observer that panics hurts nobody else.
-    pub fn tell(&self, event: &Event) {
+    /// Tells everyone of an event, which is made only if somebody listens. An observer that panics hurts
+    /// nobody else.
+    pub fn tell(&self, event: impl FnOnce() -> Event) {
+        if self.observers.is_empty() {
+            return;
+        }
+        let event = event();
         for observer in &self.observers {
-            if catch_unwind(AssertUnwindSafe(|| observer(event))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| observer(&event))).is_err() {
                 tracing::error!("an observer of events panicked");
             }
         }

@@ -115,11 +115,12 @@ impl Strategy for ToolResults {
         let kept = window.outline().newest_steps(keep_steps, true);
         let mut edits = Vec::new();
         let mut freed = 0;
+        let mut body = String::new();
         for message in window.messages(0..kept) {
             if freed >= wanted {
                 break;
             }
-            if let Some((edit, saved)) = self.cleared(window, host, &message) {
+            if let Some((edit, saved)) = self.cleared(window, host, &message, &mut body) {
                 edits.push(edit);
                 freed += u64::from(saved);
             }
@@ -129,12 +130,14 @@ impl Strategy for ToolResults {
 }
 
 impl ToolResults {
-    /// The edit that clears the result in `message`, and the tokens that it saves.
+    /// The edit that clears the result in `message`, and the tokens that it saves. `body` is where the
+    /// placeholder is put together.
     fn cleared(
         &self,
         window: &Window<'_>,
         host: &dyn Host,
         message: &MessageView<'_>,
+        body: &mut String,
     ) -> Option<(Edit, u32)> {
         let (part, result) = message.result()?;
         let tokens = message.part_tokens(part);
@@ -151,6 +154,7 @@ impl ToolResults {
             self.options.keep,
             self.options.max_tokens,
             &|text| host.count(text),
+            body,
         );
         let saved = tokens.checked_sub(host.count(&text)).filter(|saved| *saved > 0)?;
         Some((Edit::Rewrite { message: message.index(), part, text }, saved))
