@@ -3,6 +3,9 @@
 use super::json::{Source, View};
 use super::{ReadError, ReadOptions};
 
+/// The fields that hold the messages in one carrier or another.
+const LISTS: [&str; 3] = ["messages", "history", "traj"];
+
 /// A list of messages in an input.
 #[derive(Debug)]
 pub(super) struct Carrier {
@@ -70,6 +73,9 @@ fn of_one(root: View<'_>) -> Result<Found, ReadError> {
         if is_message(root) {
             return Ok(Found::one("JSON lines", None, None));
         }
+        if let Some(wrong) = wrong_list(root) {
+            return Err(wrong);
+        }
     }
     if root.is_array() {
         let mut items = root.items();
@@ -101,6 +107,9 @@ fn of_lines(lines: &[View<'_>]) -> Result<Found, ReadError> {
         let carriers = lines.iter().filter_map(|line| conversation_of(*line)).collect();
         return Ok(Found { name: "JSON lines, one conversation a line", carriers });
     }
+    if let Some(wrong) = lines.iter().find_map(|line| wrong_list(*line)) {
+        return Err(wrong);
+    }
     let wrong = lines.iter().find(|line| !is_message(**line)).or(lines.first());
     let found = wrong.map_or_else(String::new, |line| {
         let position = line.source().position(line.span().start);
@@ -116,16 +125,16 @@ fn of_lines(lines: &[View<'_>]) -> Result<Found, ReadError> {
 
 fn several<'a>(
     name: &'static str,
-    items: impl Iterator<Item = View<'a>>,
+    mut items: impl Iterator<Item = View<'a>> + Clone,
     list: View<'a>,
 ) -> Result<Found, ReadError> {
-    let carriers: Option<Vec<Carrier>> = items.map(conversation_of).collect();
-    match carriers {
-        Some(carriers) if !carriers.is_empty() => Ok(Found { name, carriers }),
-        _ => Err(ReadError::Unrecognized {
-            found: format!("{} whose elements are not all conversations", list.describe()),
-        }),
+    let carriers: Option<Vec<Carrier>> = items.clone().map(conversation_of).collect();
+    if let Some(carriers) = carriers.filter(|carriers| !carriers.is_empty()) {
+        return Ok(Found { name, carriers });
     }
+    Err(items.find_map(wrong_list).unwrap_or_else(|| ReadError::Unrecognized {
+        found: format!("{} whose elements are not all conversations", list.describe()),
+    }))
 }
 
 fn holds_conversation(value: View<'_>) -> bool {
@@ -165,6 +174,24 @@ fn of_object(object: View<'_>) -> Option<Carrier> {
         return Some(carrier("SWE-agent trajectory", history));
     }
     list("traj").map(|traj| carrier("tau-bench result", traj))
+}
+
+/// What is wrong inside the first field of `object` that by its name holds messages, if it has one and
+/// no conversation.
+fn wrong_list(object: View<'_>) -> Option<ReadError> {
+    if is_message(object) || of_object(object).is_some() {
+        return None;
+    }
+    let list = LISTS.iter().find_map(|key| object.get(key))?;
+    let (wrong, expected) = match list.is_array() {
+        true => (
+            list.items().find(|item| !is_message(*item))?,
+            "a message, an object whose `role` is a string,",
+        ),
+        false => (list, "an array of messages"),
+    };
+    let pointer = wrong.source().pointer(wrong.index());
+    Some(ReadError::NotMessages { pointer, expected, found: wrong.describe() })
 }
 
 /// What has a role is a message. Whether the role is known is for its format to say.

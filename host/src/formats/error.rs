@@ -62,6 +62,16 @@ pub enum ReadError {
         /// What it is instead.
         found: String,
     },
+    /// There is a list of messages, or what should be one, with something else in it.
+    #[error("no conversation found: expected {expected} at `{pointer}`, found {found}")]
+    NotMessages {
+        /// The value, as a JSON pointer.
+        pointer: String,
+        /// What would have been right.
+        expected: &'static str,
+        /// What is there instead.
+        found: String,
+    },
     /// Several conversations, and none was chosen.
     #[error("the input holds {count} conversations ({carrier}); choose one with `--pick N`, N from 0 to {}", .count - 1)]
     Several {

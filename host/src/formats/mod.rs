@@ -155,14 +155,15 @@ impl Document {
             }
             (source, repairs) = repair::surrogates(source, problems)?;
         }
+        let mut texts = source.take_texts();
         let carrier = Carrier::find(&source, options)?;
         let body = carrier.body.map(|body| source.at(body));
         let messages = carrier.messages(&source);
         let format = options.format.unwrap_or_else(|| detect::format(body, &messages));
         let rule = options.image_rule.unwrap_or_else(|| format.provider().into());
         let pieces = match format {
-            Format::OpenaiChat => openai_chat::read(&messages, rule)?,
-            Format::Anthropic => anthropic::read(body, &messages, rule)?,
+            Format::OpenaiChat => openai_chat::read(&messages, rule, &mut texts)?,
+            Format::Anthropic => anthropic::read(body, &messages, rule, &mut texts)?,
         };
         let conversation = repair::conversation(&source, &pieces, options.repair, &mut repairs)?;
         Ok(Self { source, format, carrier, pieces, conversation, repairs })

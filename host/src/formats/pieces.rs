@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use brute_core::{Mark, Message, MessageId, Part, Role};
+use brute_core::{Mark, Message, MessageId, Part, Role, ToolResult};
 
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,18 @@ impl Pieces {
         }
     }
 
+    /// Adds a tool result, which is always a piece of its own.
+    pub(super) fn push_result(&mut self, wire: Wire, node: usize, result: ToolResult, slot: Slot) {
+        self.push(Piece {
+            wire,
+            node,
+            role: Role::Tool,
+            parts: Arc::new([Part::ToolResult(result)]),
+            slots: Box::new([slot]),
+            is_blank: false,
+        });
+    }
+
     /// The messages as read.
     pub(super) fn messages(&self) -> impl Iterator<Item = Message> {
         self.all
@@ -79,27 +91,41 @@ impl Pieces {
     }
 }
 
-/// Parts in the making, to be cut into pieces.
+/// Parts in the making, to be cut into pieces. One serves for all messages and keeps its room.
 #[derive(Debug)]
 pub(super) struct Run {
     wire: Wire,
     node: usize,
     role: Role,
-    parts: Vec<(Part, Slot)>,
+    parts: Vec<Part>,
+    slots: Vec<Slot>,
     is_blank: bool,
 }
 
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            wire: Wire::System,
+            node: 0,
+            role: Role::System,
+            parts: Vec::new(),
+            slots: Vec::new(),
+            is_blank: false,
+        }
+    }
+}
+
 impl Run {
-    pub(super) fn new(wire: Wire, node: usize, role: Role) -> Self {
-        Self { wire, node, role, parts: Vec::new(), is_blank: false }
+    /// Begins the pieces of a message, or of the instructions.
+    pub(super) fn begin(&mut self, wire: Wire, node: usize, role: Role) {
+        (self.wire, self.node, self.role, self.is_blank) = (wire, node, role, false);
     }
 
     /// Adds a part. A text with a mark becomes a piece of its own, so that a reloaded session knows
     /// its notes and summaries; not where that would part calls or reasoning from what follows.
     pub(super) fn add(&mut self, part: Part, slot: Slot, node: usize, into: &mut Pieces) {
-        let holds_together = |(part, _): &(Part, Slot)| {
-            matches!(part, Part::ToolCall(_) | Part::Reasoning(_) | Part::Opaque(_))
-        };
+        let holds_together =
+            |part: &Part| matches!(part, Part::ToolCall(_) | Part::Reasoning(_) | Part::Opaque(_));
         let is_marked = matches!(&part, Part::Text(text) if Mark::read(text).is_some());
         let splits = is_marked
             && matches!(self.role, Role::User | Role::Assistant)
@@ -110,7 +136,8 @@ impl Run {
         if self.parts.is_empty() && slot != Slot::Content {
             self.node = node;
         }
-        self.parts.push((part, slot));
+        self.parts.push(part);
+        self.slots.push(slot);
         if splits {
             self.end(into);
         }
@@ -134,14 +161,12 @@ impl Run {
 
     /// Ends the piece in the making, even if it has no part.
     pub(super) fn end_even_empty(&mut self, into: &mut Pieces) {
-        let (parts, slots): (Vec<Part>, Vec<Slot>) =
-            std::mem::take(&mut self.parts).into_iter().unzip();
         into.push(Piece {
             wire: self.wire,
             node: self.node,
             role: self.role,
-            parts: parts.into(),
-            slots: slots.into(),
+            parts: self.parts.drain(..).collect(),
+            slots: self.slots.drain(..).collect(),
             is_blank: std::mem::take(&mut self.is_blank),
         });
     }

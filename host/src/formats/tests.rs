@@ -4,6 +4,8 @@ use super::*;
 use brute_core::testing::TestHost;
 use brute_core::{Edit, Mark, MarkKind, Part, Plan, Role};
 
+mod refusals;
+
 fn read(json: &str) -> Document {
     Document::read(json, &ReadOptions::default()).unwrap()
 }
@@ -218,55 +220,6 @@ fn the_body_says_what_matters_for_sizes() {
     assert_eq!(document.model().unwrap(), "gpt-4o");
     assert_eq!(document.reply_limit(), Some(1000));
     assert_eq!(document.tools_text().unwrap(), r#"[{"type":"function","function":{"name":"f"}}]"#);
-}
-
-#[test]
-fn refusals_say_what_and_where() {
-    let table = [
-        ("", "the input is empty; a conversation in JSON is needed"),
-        ("[]", "the list of messages is empty"),
-        (r#"{"messages": []}"#, "the list of messages at `/messages` is empty"),
-        (
-            r#"[{"role":"user","content":"a"#,
-            "line 1, column 29: the input ends inside `/0/content`, where the end of a string should come; is it complete?",
-        ),
-        (
-            r#"[{"role":"user","content":'a'}]"#,
-            "line 1, column 27: not JSON: expected a value, found `'a'}]` (in `/0/content`)",
-        ),
-        (
-            r#"[{"role":"wizard","content":"a"}]"#,
-            "message 0 has the unknown role `wizard` (at `/0/role`); openai-chat knows `system`, `developer`, `user`, `assistant`, `tool`, `function` and, from logs of mini-swe-agent, `exit`",
-        ),
-        (
-            r#"{"system":"s","messages":[{"role":"system","content":"a"}]}"#,
-            "message 0 has the unknown role `system` (at `/messages/0/role`); anthropic knows `user` and `assistant`; instructions go into the `system` field of the body",
-        ),
-        (
-            r#"[{"role":"user","content":7}]"#,
-            "message 0: expected a string, an array of parts or null at `/0/content`, found a number",
-        ),
-        (
-            r#"[{"role":"tool","content":"x"}]"#,
-            "message 0: expected the `tool_call_id` of the call that this answers at `/0`, found an object with the keys `role`, `content`",
-        ),
-        (
-            r#"{"simulations":[{"messages":[{"role":"user","content":"a"}]},{"messages":[{"role":"user","content":"b"}]}]}"#,
-            "the input holds 2 conversations (tau2 simulations); choose one with `--pick N`, N from 0 to 1",
-        ),
-    ];
-    for (json, expected) in table {
-        assert_eq!(error(json), expected, "{json}");
-    }
-    let lines = "{\"messages_display\": \"user: hi\"}\n{\"messages_display\": \"user: ho\"}\n";
-    assert!(error(lines).starts_with(
-        "no conversation found: the input is 2 JSON values, of which the one in line 1 is an object with the key `messages_display`; accepted are an OpenAI Chat"
-    ));
-    let found = Document::read(vec![b'[', 0xff], &ReadOptions::default()).unwrap_err();
-    assert_eq!(
-        found,
-        ReadError::Encoding { line: 1, column: 2, found: "it has bytes that no character has" }
-    );
 }
 
 #[test]

@@ -4,9 +4,9 @@ mod write;
 
 pub(super) use write::{group_json, joins};
 
-use brute_core::{Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
+use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
-use super::json::View;
+use super::json::{Texts, View};
 use super::pieces::{Pieces, Run, Slot, Wire, joined};
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
@@ -16,21 +16,23 @@ pub(super) fn read(
     body: Option<View<'_>>,
     messages: &[View<'_>],
     rule: ImageRule,
+    texts: &mut Texts,
 ) -> Result<Pieces, ReadError> {
     let mut pieces = Pieces::default();
+    let mut run = Run::default();
     if let Some(system) = body.and_then(|body| body.get("system")) {
-        instructions(system, &mut pieces);
+        instructions(system, &mut run, &mut pieces);
     }
     for message in messages {
         let index = pieces.begin(message.index());
-        Reader { message: *message, index, rule }.read(&mut pieces)?;
+        Reader { message: *message, index, rule, texts }.read(&mut run, &mut pieces)?;
     }
     Ok(pieces)
 }
 
 /// A string, or text blocks.
-fn instructions(system: View<'_>, pieces: &mut Pieces) {
-    let mut run = Run::new(Wire::System, system.index(), Role::System);
+fn instructions(system: View<'_>, run: &mut Run, pieces: &mut Pieces) {
+    run.begin(Wire::System, system.index(), Role::System);
     let blocks = system.items().filter_map(|block| block.get("text"));
     for text in blocks.chain(system.is_string().then_some(system)).filter_map(View::string) {
         if !text.is_empty() {
@@ -40,14 +42,55 @@ fn instructions(system: View<'_>, pieces: &mut Pieces) {
     run.end(pieces);
 }
 
-struct Reader<'a> {
+/// The fields of a block that are read, found in one walk over its members.
+#[derive(Default)]
+struct Block<'a> {
+    kind: Option<View<'a>>,
+    text: Option<View<'a>>,
+    thinking: Option<View<'a>>,
+    signature: Option<View<'a>>,
+    data: Option<View<'a>>,
+    id: Option<View<'a>>,
+    name: Option<View<'a>>,
+    input: Option<View<'a>>,
+    tool_use_id: Option<View<'a>>,
+    content: Option<View<'a>>,
+    is_error: Option<View<'a>>,
+}
+
+impl<'a> Block<'a> {
+    fn of(block: View<'a>) -> Self {
+        let mut fields = Self::default();
+        for (key, value) in block.members() {
+            let field = match key.text().as_deref() {
+                Some("type") => &mut fields.kind,
+                Some("text") => &mut fields.text,
+                Some("thinking") => &mut fields.thinking,
+                Some("signature") => &mut fields.signature,
+                Some("data") => &mut fields.data,
+                Some("id") => &mut fields.id,
+                Some("name") => &mut fields.name,
+                Some("input") => &mut fields.input,
+                Some("tool_use_id") => &mut fields.tool_use_id,
+                Some("content") => &mut fields.content,
+                Some("is_error") => &mut fields.is_error,
+                _ => continue,
+            };
+            *field = Some(value);
+        }
+        fields
+    }
+}
+
+struct Reader<'a, 't> {
     message: View<'a>,
     index: usize,
     rule: ImageRule,
+    texts: &'t mut Texts,
 }
 
-impl Reader<'_> {
-    fn read(&self, pieces: &mut Pieces) -> Result<(), ReadError> {
+impl<'a> Reader<'a, '_> {
+    fn read(&mut self, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
         let named = self.message.get("role");
         let role = match named.and_then(View::text).as_deref() {
             Some("user") => Role::User,
@@ -63,15 +106,15 @@ impl Reader<'_> {
             }
         };
         let node = self.message.index();
-        let mut run = Run::new(Wire::Message(self.index), node, role);
+        run.begin(Wire::Message(self.index), node, role);
         match self.message.get("content") {
             Some(content) if content.is_array() => {
                 for block in content.items() {
-                    self.block(block, role, &mut run, pieces)?;
+                    self.block(block, role, run, pieces)?;
                 }
             }
             Some(content) if content.is_string() => {
-                let text = content.string().unwrap_or_default();
+                let text = self.texts.take(content).unwrap_or_default();
                 if text.trim().is_empty() {
                     run.blank();
                 }
@@ -93,21 +136,21 @@ impl Reader<'_> {
     }
 
     fn block(
-        &self,
-        block: View<'_>,
+        &mut self,
+        block: View<'a>,
         role: Role,
         run: &mut Run,
         pieces: &mut Pieces,
     ) -> Result<(), ReadError> {
-        let Some(kind) = block.get("type").and_then(View::text) else {
+        let fields = Block::of(block);
+        let Some(kind) = fields.kind.and_then(View::text) else {
             return Err(self.shape(block, "a block: an object with a `type`"));
         };
         let node = block.index();
         let slot = Slot::Element(node);
-        let text = |key: &str| block.get(key).and_then(View::string);
         match &*kind {
             "text" => {
-                let text = self.required(block, "text", "the `text` of the block")?;
+                let text = self.required(block, fields.text, "the `text` of the block")?;
                 let is_blank = text.trim().is_empty();
                 run.add(Part::Text(text), slot, node, pieces);
                 if is_blank {
@@ -115,35 +158,35 @@ impl Reader<'_> {
                 }
             }
             "thinking" => {
-                let signed = text("signature").is_some_and(|signature| !signature.is_empty());
-                let text = text("thinking").unwrap_or_default();
+                let signature = fields.signature.and_then(View::text);
+                let signed = signature.is_some_and(|signature| !signature.is_empty());
+                let text = fields.thinking.and_then(|text| self.texts.take(text));
+                let text = text.unwrap_or_default();
                 run.add(Part::Reasoning(Reasoning { text, signed }), slot, node, pieces);
             }
             "redacted_thinking" => {
                 let reasoning = Reasoning { text: String::new(), signed: true };
                 run.add(Part::Reasoning(reasoning), slot, node, pieces);
                 // Nothing to read, but the model sees what it hides.
-                let hidden = opaque::hidden(block.get("data").map_or(0, |data| data.raw().len()));
+                let hidden = opaque::hidden(fields.data.map_or(0, |data| data.raw().len()));
                 let beside = Opaque { kind: kind.clone().into_owned(), text: hidden };
                 run.add(Part::Opaque(beside), Slot::Beside, node, pieces);
             }
             "tool_use" => {
-                let id = self.required(block, "id", "a call with an `id`")?;
-                let name = self.required(block, "name", "a call with a `name`")?;
-                let arguments = block.get("input").map_or("{}", View::raw).to_owned();
+                let id = self.required(block, fields.id, "a call with an `id`")?;
+                let name = self.required(block, fields.name, "a call with a `name`")?;
+                let arguments = fields.input.map_or("{}", View::raw).to_owned();
                 run.add(Part::ToolCall(ToolCall { id, name, arguments }), slot, node, pieces);
             }
             "tool_result" => {
-                let result = Part::ToolResult(self.result(block)?);
+                let result = self.result(block, &fields)?;
                 if role == Role::Assistant {
                     // Not allowed there; told when the messages are fitted together.
-                    run.add(result, slot, node, pieces);
+                    run.add(Part::ToolResult(result), slot, node, pieces);
                     return Ok(());
                 }
                 run.end(pieces);
-                let mut alone = Run::new(Wire::Message(self.index), node, Role::Tool);
-                alone.add(result, slot, node, pieces);
-                alone.end(pieces);
+                pieces.push_result(Wire::Message(self.index), node, result, slot);
             }
             _ => {
                 let part = match media::anthropic(block, self.rule) {
@@ -156,43 +199,48 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn result(&self, block: View<'_>) -> Result<ToolResult, ReadError> {
-        let call = self.required(block, "tool_use_id", "a result with a `tool_use_id`")?;
-        let mut lines = Vec::new();
-        let mut seen = Vec::new();
-        match block.get("content").filter(|content| !content.is_null()) {
-            None => {}
-            Some(content) if content.is_array() => {
-                for inner in content.items() {
-                    match media::anthropic(inner, self.rule).filter(|_| !is_written_out(inner)) {
-                        Some(media) => seen.push(media),
-                        None => lines.push(match inner.get("text").and_then(View::string) {
-                            Some(text) => text,
-                            None => match opaque_block(inner) {
-                                Part::Opaque(opaque) => opaque.text,
-                                _ => String::new(),
-                            },
-                        }),
-                    }
-                }
-            }
-            Some(content) => match content.string() {
-                Some(text) => lines.push(text),
+    fn result(&mut self, block: View<'a>, fields: &Block<'a>) -> Result<ToolResult, ReadError> {
+        let call = self.required(block, fields.tool_use_id, "a result with a `tool_use_id`")?;
+        let (text, media) = match fields.content.filter(|content| !content.is_null()) {
+            None => (String::new(), Vec::new()),
+            Some(content) if content.is_array() => self.listed(content),
+            Some(content) => match self.texts.take(content) {
+                Some(text) => (text, Vec::new()),
                 None => return Err(self.shape(content, "a string or an array of blocks")),
             },
-        }
-        let is_error = block.get("is_error").and_then(View::bool).unwrap_or(false);
-        Ok(ToolResult { call, text: joined(lines), media: seen, is_error })
+        };
+        let is_error = fields.is_error.and_then(View::bool).unwrap_or(false);
+        Ok(ToolResult { call, text, media, is_error })
     }
 
+    /// What the blocks of a result say and show.
+    fn listed(&mut self, content: View<'a>) -> (String, Vec<Media>) {
+        let mut lines = Vec::new();
+        let mut seen = Vec::new();
+        for block in content.items() {
+            match media::anthropic(block, self.rule).filter(|_| !is_written_out(block)) {
+                Some(media) => seen.push(media),
+                None => lines.push(match block.get("text").and_then(|it| self.texts.take(it)) {
+                    Some(text) => text,
+                    None => match opaque_block(block) {
+                        Part::Opaque(opaque) => opaque.text,
+                        _ => String::new(),
+                    },
+                }),
+            }
+        }
+        (joined(lines), seen)
+    }
+
+    /// The text of the field `found` of `block`.
     fn required(
-        &self,
-        block: View<'_>,
-        key: &str,
+        &mut self,
+        block: View<'a>,
+        found: Option<View<'a>>,
         expected: &'static str,
     ) -> Result<String, ReadError> {
-        let found = block.get(key);
-        found.and_then(View::string).ok_or_else(|| self.shape(found.unwrap_or(block), expected))
+        let text = found.and_then(|found| self.texts.take(found));
+        text.ok_or_else(|| self.shape(found.unwrap_or(block), expected))
     }
 
     fn pointer(&self, value: View<'_>) -> String {

@@ -12,12 +12,14 @@ mod style;
 
 pub(super) use fault::{Fault, Position};
 pub(super) use list::{Item, List};
-pub(super) use string::{quote, unescape};
+pub(super) use string::quote;
 pub(super) use style::{Style, compact, compact_with};
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
+
+use self::string::unescape;
 
 /// What a value is. Strings are told apart by whether they need decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +36,43 @@ pub(super) enum Kind {
 
 /// One value, in document order. The children of a container follow it on the tape; the members of
 /// an object alternate between key and value.
+///
+/// Sixteen bytes, since a long conversation has hundreds of thousands of them.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     kind: Kind,
-    start: usize,
-    end: usize,
-    /// The node after this one and all that is in it.
-    next: usize,
+    start: u32,
+    end: u32,
+    /// Of a container, the node after all that is in it; of an escaped string, its place among the
+    /// [`Texts`]; of others, nothing.
+    link: u32,
+}
+
+impl Node {
+    /// The casts lose nothing: no longer text is parsed, and it has more bytes than nodes.
+    #[inline]
+    fn new(kind: Kind, start: usize, end: usize, link: usize) -> Self {
+        Self { kind, start: start as u32, end: end as u32, link: link as u32 }
+    }
+
+    #[inline]
+    fn start(self) -> usize {
+        self.start as usize
+    }
+
+    #[inline]
+    fn end(self) -> usize {
+        self.end as usize
+    }
+
+    /// The node after this one, which stands at `at`, and all that is in it.
+    #[inline]
+    fn next(self, at: usize) -> usize {
+        match self.kind {
+            Kind::Array | Kind::Object => self.link as usize,
+            _ => at + 1,
+        }
+    }
 }
 
 /// JSON text, and where its values stand in it.
@@ -50,6 +82,30 @@ pub(super) struct Source {
     nodes: Vec<Node>,
     roots: Vec<usize>,
     lone_surrogates: Vec<usize>,
+    texts: Texts,
+}
+
+/// The texts of the strings that hold escapes. Checking such a string is most of the way to decoding
+/// it, so the parser does both, and who wants to own the text takes it from here.
+#[derive(Debug, Default)]
+pub(super) struct Texts(Vec<Option<String>>);
+
+impl Texts {
+    /// Adds a text. Its place, for the node of its string.
+    fn push(&mut self, text: String) -> usize {
+        self.0.push(Some(text));
+        self.0.len() - 1
+    }
+
+    /// The text of a string, decoded anew if it was taken before.
+    pub(super) fn take(&mut self, string: View<'_>) -> Option<String> {
+        let node = string.node();
+        let decoded = match node.kind {
+            Kind::EscapedString => self.0.get_mut(node.link as usize).and_then(Option::take),
+            _ => None,
+        };
+        decoded.or_else(|| string.string())
+    }
 }
 
 impl Source {
@@ -60,6 +116,11 @@ impl Source {
 
     pub(super) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The decoded texts, for the reader of the messages; the source keeps none.
+    pub(super) fn take_texts(&mut self) -> Texts {
+        std::mem::take(&mut self.texts)
     }
 
     pub(super) fn into_text(self) -> String {
@@ -82,7 +143,7 @@ impl Source {
 
     /// The innermost value that holds the byte at `offset`.
     pub(super) fn innermost(&self, offset: usize) -> Option<View<'_>> {
-        let found = self.nodes.partition_point(|node| node.start <= offset).checked_sub(1)?;
+        let found = self.nodes.partition_point(|node| node.start() <= offset).checked_sub(1)?;
         Some(self.at(found))
     }
 
@@ -153,11 +214,11 @@ impl<'a> View<'a> {
 
     /// The node after this value and all that is in it.
     pub(super) fn end_index(self) -> usize {
-        self.node().next
+        self.node().next(self.at)
     }
 
     fn holds(self, node: usize) -> bool {
-        (self.at..self.node().next).contains(&node)
+        (self.at..self.end_index()).contains(&node)
     }
 
     pub(super) fn kind(self) -> Kind {
@@ -165,7 +226,7 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn span(self) -> Range<usize> {
-        self.node().start..self.node().end
+        self.node().start()..self.node().end()
     }
 
     pub(super) fn raw(self) -> &'a str {
@@ -193,7 +254,7 @@ impl<'a> View<'a> {
         let raw = self.raw();
         match self.kind() {
             Kind::PlainString => Some(Cow::Borrowed(&raw[1..raw.len() - 1])),
-            Kind::EscapedString => Some(Cow::Owned(unescape(&raw[1..raw.len() - 1]))),
+            Kind::EscapedString => Some(Cow::Owned(unescape(raw))),
             _ => None,
         }
     }
@@ -208,10 +269,9 @@ impl<'a> View<'a> {
         let node = self.node();
         if node.kind == Kind::PlainString {
             // Most names differ in length, which tells without a look at the text.
-            let length = node.end - node.start - 2;
+            let (start, end) = (node.start() + 1, node.end() - 1);
             let text = self.source.text.as_bytes();
-            return length == expected.len()
-                && text[node.start + 1..node.end - 1] == *expected.as_bytes();
+            return end - start == expected.len() && text[start..end] == *expected.as_bytes();
         }
         self.text().is_some_and(|text| text == expected)
     }
@@ -240,7 +300,7 @@ impl<'a> View<'a> {
     /// The elements of an array; none of anything else.
     pub(super) fn items(self) -> Children<'a> {
         let node = self.node();
-        let end = if node.kind == Kind::Array { node.next } else { self.at + 1 };
+        let end = if node.kind == Kind::Array { node.next(self.at) } else { self.at + 1 };
         Children { source: self.source, at: self.at + 1, end }
     }
 
@@ -248,7 +308,7 @@ impl<'a> View<'a> {
     #[inline]
     pub(super) fn members(self) -> impl Iterator<Item = (View<'a>, View<'a>)> {
         let node = self.node();
-        let end = if node.kind == Kind::Object { node.next } else { self.at + 1 };
+        let end = if node.kind == Kind::Object { node.next(self.at) } else { self.at + 1 };
         let mut children = Children { source: self.source, at: self.at + 1, end };
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
@@ -310,7 +370,7 @@ impl<'a> Iterator for Children<'a> {
     #[inline]
     fn next(&mut self) -> Option<View<'a>> {
         let view = (self.at < self.end).then(|| self.source.at(self.at))?;
-        self.at = view.node().next;
+        self.at = view.end_index();
         Some(view)
     }
 }

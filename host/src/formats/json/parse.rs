@@ -3,8 +3,12 @@
 use std::fmt::Write as _;
 
 use super::fault::{Fault, Position, excerpt};
-use super::scan::{BLOCK, block, special, specials};
-use super::{Kind, Node, Source};
+use super::scan::special;
+use super::string::{Decoder, Wrong, unfinished};
+use super::{Kind, Node, Source, Texts};
+
+/// What may stand between tokens.
+const WHITE_SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
 
 /// Reads any number of values, separated by white space or nothing. A byte order mark is skipped.
 pub(super) fn parse(text: String) -> Result<Source, Fault> {
@@ -14,20 +18,29 @@ pub(super) fn parse(text: String) -> Result<Source, Fault> {
         at: start,
         nodes: Vec::with_capacity(text.len() / 256 + 8),
         roots: Vec::new(),
+        texts: Texts::default(),
         open: Vec::new(),
-        lone_surrogates: Vec::new(),
+        decoder: Decoder::default(),
     };
-    if let Err(expected) = parser.run() {
-        let at = parser.at.min(text.len());
+    let read = match u32::try_from(text.len()) {
+        Ok(_) => parser.run(),
+        // Nodes have no larger numbers.
+        Err(_) => Err("a text of less than 4 GiB"),
+    };
+    if let Err(expected) = read {
+        let is_end = parser.at >= text.len();
+        // What is missing at the end of a file is missing in the line that was begun last.
+        let at = if is_end { text.trim_end_matches(WHITE_SPACE).len() } else { parser.at };
         return Err(Fault {
             position: Position::of(&text, at),
             pointer: parser.pointer(&text),
             expected,
-            excerpt: excerpt(text.get(at..).unwrap_or_default()),
+            excerpt: excerpt(text.get(parser.at..).unwrap_or_default()),
         });
     }
-    let Parser { nodes, roots, lone_surrogates, .. } = parser;
-    Ok(Source { text, nodes, roots, lone_surrogates })
+    let Parser { nodes, roots, texts, decoder, .. } = parser;
+    let lone_surrogates = decoder.lone_surrogates;
+    Ok(Source { text, nodes, roots, lone_surrogates, texts })
 }
 
 struct Parser<'t> {
@@ -35,9 +48,10 @@ struct Parser<'t> {
     at: usize,
     nodes: Vec<Node>,
     roots: Vec<usize>,
+    texts: Texts,
     /// The containers that are not closed yet.
     open: Vec<usize>,
-    lone_surrogates: Vec<usize>,
+    decoder: Decoder,
 }
 
 /// What would have been right.
@@ -67,7 +81,7 @@ impl Parser<'_> {
                 _ => return self.scalar(),
             };
             let node = self.nodes.len();
-            self.nodes.push(Node { kind, start: self.at, end: 0, next: 0 });
+            self.nodes.push(Node::new(kind, self.at, 0, 0));
             self.open.push(node);
             self.at += 1;
             self.skip_white_space();
@@ -110,8 +124,7 @@ impl Parser<'_> {
         self.at += 1;
         let next = self.nodes.len();
         if let Some(node) = self.open.pop().and_then(|node| self.nodes.get_mut(node)) {
-            node.end = self.at;
-            node.next = next;
+            *node = Node::new(node.kind, node.start(), self.at, next);
         }
     }
 
@@ -153,8 +166,7 @@ impl Parser<'_> {
     }
 
     fn push(&mut self, kind: Kind, end: usize) {
-        let next = self.nodes.len() + 1;
-        self.nodes.push(Node { kind, start: self.at, end, next });
+        self.nodes.push(Node::new(kind, self.at, end, 0));
         self.at = end;
     }
 
@@ -203,102 +215,28 @@ impl Parser<'_> {
     }
 
     fn string(&mut self) -> Result<(), Expected> {
-        let mut end = self.at + 1;
-        let mut kind = Kind::PlainString;
-        loop {
-            end = special(self.bytes, end);
-            match self.bytes.get(end) {
-                None => return self.unclosed(end),
-                Some(0..0x20) => return self.unescaped_control(end),
-                Some(_) => {}
-            }
-            if self.bytes[end] == b'"' {
-                self.push(kind, end + 1);
+        let start = self.at + 1;
+        let special = special(self.bytes, start);
+        let found = match self.bytes.get(special) {
+            Some(b'"') => {
+                self.push(Kind::PlainString, special + 1);
                 return Ok(());
             }
-            kind = Kind::EscapedString;
-            end = self.escapes(end)?;
-        }
-    }
-
-    /// From the backslash at `at`, passes escapes and what is between them, block by block: where one
-    /// is, more are near. Returns a place in the string at or before its end.
-    fn escapes(&mut self, at: usize) -> Result<usize, Expected> {
-        let mut at = self.escape(at)?;
-        while let Some(bytes) = block(self.bytes, at) {
-            let mut marks = specials(bytes);
-            let mut passed = 0;
-            while marks != 0 {
-                let place = marks.trailing_zeros() as usize;
-                if bytes[place] != b'\\' {
-                    return Ok(at + place);
-                }
-                passed = self.escape(at + place)? - at;
-                if passed >= BLOCK {
-                    break;
-                }
-                marks &= u64::MAX << passed;
-            }
-            at += passed.max(BLOCK);
-        }
-        Ok(at)
-    }
-
-    /// Where the escape that begins at `at` ends.
-    #[inline]
-    fn escape(&mut self, at: usize) -> Result<usize, Expected> {
-        match self.bytes.get(at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
-            _ => self.code_escape(at),
-        }
-    }
-
-    /// Where the escape that begins at `at` ends, one of a code unit, or none that JSON knows.
-    #[inline(never)]
-    fn code_escape(&mut self, at: usize) -> Result<usize, Expected> {
-        match self.bytes.get(at + 1) {
-            Some(b'u') => {}
-            found => {
-                self.at = if found.is_none() { self.bytes.len() } else { at };
-                return Err("an escape that JSON knows");
-            }
-        }
-        let Some(unit) = code_unit(self.bytes, at) else {
-            let is_end =
-                self.bytes.len() < at + 6 && self.bytes[at + 2..].iter().all(u8::is_ascii_hexdigit);
-            self.at = if is_end { self.bytes.len() } else { at };
-            return Err("four hexadecimal digits after `\\u`");
+            Some(b'\\') => self.decoder.decode(self.bytes, start, special),
+            _ => Err(unfinished(self.bytes, special)),
         };
-        match unit {
-            0xd800..=0xdbff => match code_unit(self.bytes, at + 6) {
-                Some(0xdc00..=0xdfff) => Ok(at + 12),
-                _ => {
-                    self.lone_surrogates.push(at);
-                    Ok(at + 6)
-                }
-            },
-            0xdc00..=0xdfff => {
-                self.lone_surrogates.push(at);
-                Ok(at + 6)
+        match found {
+            Ok(end) => {
+                let place = self.texts.push(self.decoder.text());
+                self.nodes.push(Node::new(Kind::EscapedString, self.at, end + 1, place));
+                self.at = end + 1;
+                Ok(())
             }
-            _ => Ok(at + 6),
+            Err(Wrong { at, expected }) => {
+                self.at = at;
+                Err(expected)
+            }
         }
-    }
-
-    fn unclosed(&mut self, end: usize) -> Result<(), Expected> {
-        self.at = end;
-        Err("the end of a string")
-    }
-
-    fn unescaped_control(&mut self, from: usize) -> Result<(), Expected> {
-        let rest = &self.bytes[from..];
-        self.at = from + rest.iter().position(|byte| *byte < 0x20).unwrap_or(rest.len());
-        // At the end of the file, the string was cut short behind a final line break.
-        if rest[self.at - from..].iter().all(u8::is_ascii_whitespace) {
-            self.at = self.bytes.len();
-            return Err("the end of a string");
-        }
-        Err("an escape: a control character cannot stand in a string")
     }
 
     fn skip_white_space(&mut self) {
@@ -314,7 +252,8 @@ impl Parser<'_> {
         if self.roots.len() > 1 {
             let _ = write!(pointer, "/{}", self.roots.len() - 1);
         }
-        for &container in &self.open {
+        for (depth, &container) in self.open.iter().enumerate() {
+            let inner = self.open.get(depth + 1);
             let mut last = None;
             let (mut child, mut count) = (container + 1, 0_usize);
             while let Some(node) = self.nodes.get(child) {
@@ -322,13 +261,14 @@ impl Parser<'_> {
                     last = Some(*node);
                 }
                 count += 1;
-                // A container that is still open has no `next` yet.
-                child = if node.next == 0 { self.nodes.len() } else { node.next };
+                // What is still open is the last, and its end is not known yet.
+                child = if inner == Some(&child) { self.nodes.len() } else { node.next(child) };
             }
             let is_array = self.nodes[container].kind == Kind::Array;
             let _ = match last {
                 Some(key) if !is_array => {
-                    write!(pointer, "/{}", text.get(key.start + 1..key.end - 1).unwrap_or_default())
+                    let name = text.get(key.start() + 1..key.end() - 1).unwrap_or_default();
+                    write!(pointer, "/{name}")
                 }
                 Some(_) => write!(pointer, "/{}", count - 1),
                 None => Ok(()),
@@ -336,12 +276,4 @@ impl Parser<'_> {
         }
         pointer
     }
-}
-
-/// The UTF-16 code unit that the `\uXXXX` at `at` stands for.
-pub(super) fn code_unit(bytes: &[u8], at: usize) -> Option<u32> {
-    let [b'\\', b'u', digits @ ..] = bytes.get(at..at + 6)? else {
-        return None;
-    };
-    digits.iter().try_fold(0, |unit, digit| Some(unit * 16 + char::from(*digit).to_digit(16)?))
 }

@@ -41,32 +41,15 @@ fn special_marks(word: u64) -> u64 {
     (quote | backslash | control) & HIGH
 }
 
-/// The block that begins at `at`, if there is all of it.
-pub(super) fn block(bytes: &[u8], at: usize) -> Option<&[u8; BLOCK]> {
-    bytes.get(at..)?.first_chunk()
-}
-
 /// A bit for each quote, backslash and control character of a block, the lowest for its first byte.
 #[inline]
 pub(super) fn specials(block: &[u8; BLOCK]) -> u64 {
-    mask(block, |byte| (byte == b'"') | (byte == b'\\') | (byte < 0x20))
-}
-
-/// A bit for each backslash of a block, the lowest for its first byte.
-#[inline]
-pub(super) fn backslashes(block: &[u8; BLOCK]) -> u64 {
-    mask(block, |byte| byte == b'\\')
-}
-
-/// A bit for each byte of a block that `is` is true of. The first loop compiles to vector
-/// instructions.
-#[inline]
-fn mask(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
     // Moves the lowest bit of each byte of a word into its topmost byte, in order.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let mut marks = [0_u8; BLOCK];
-    for (mark, byte) in marks.iter_mut().zip(block) {
-        *mark = u8::from(is(*byte));
+    // This compiles to vector instructions.
+    for (mark, &byte) in marks.iter_mut().zip(block) {
+        *mark = u8::from((byte == b'"') | (byte == b'\\') | (byte < 0x20));
     }
     let (words, _) = marks.as_chunks::<8>();
     words
@@ -95,11 +78,8 @@ mod tests {
 
             let mut block = [b'x'; BLOCK];
             block[at..at + 32].copy_from_slice(&bytes);
-            let bits = |is: &dyn Fn(&u8) -> bool| {
-                block.iter().rev().fold(0, |bits: u64, byte| bits << 1 | u64::from(is(byte)))
-            };
-            prop_assert_eq!(specials(&block), bits(&is_special));
-            prop_assert_eq!(backslashes(&block), bits(&|byte| *byte == b'\\'));
+            let bits = block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(is_special(byte)));
+            prop_assert_eq!(specials(&block), bits);
         }
     }
 }

@@ -1,79 +1,196 @@
 //! The text of strings, out of JSON and into it.
 
-use super::parse::code_unit;
-use super::scan::{BLOCK, backslashes};
+use super::scan::{BLOCK, specials};
 
-/// The text that stands between the quotes of a valid JSON string. Half a surrogate pair, which no
-/// text can hold, becomes U+FFFD.
-pub(crate) fn unescape(raw: &str) -> String {
-    let bytes = raw.as_bytes();
-    // No escape is shorter than what it stands for, so that this is room enough.
-    let mut text = vec![0; bytes.len() + RUN];
-    let (mut at, mut length) = (0, 0);
-    while at < bytes.len() {
+/// The text of a JSON string that was read before, from its quotes on. Half a surrogate pair, which
+/// no text can hold, becomes U+FFFD.
+pub(super) fn unescape(raw: &str) -> String {
+    let mut decoder = Decoder::default();
+    // What was read without a mistake once has none.
+    let _ = decoder.decode(raw.as_bytes(), 1, 1);
+    decoder.text()
+}
+
+/// What is wrong with a string, and where it was noticed.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    pub(super) at: usize,
+    pub(super) expected: &'static str,
+}
+
+/// Reads strings that hold escapes: checks and decodes them in one pass, block by block. It serves
+/// for one string after the other and keeps the room that it has grown to.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    /// The text of the newest string, and behind it, room.
+    buffer: Vec<u8>,
+    length: usize,
+    /// Where escapes of half a surrogate pair stand, in all strings so far.
+    pub(super) lone_surrogates: Vec<usize>,
+}
+
+impl Decoder {
+    /// Reads the string whose text begins at `start`, with nothing special before `special`. Where
+    /// its closing quote stands.
+    pub(super) fn decode(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+        special: usize,
+    ) -> Result<usize, Wrong> {
+        self.length = 0;
+        self.make_room(special - start);
+        self.copy(&bytes[start..special]);
+        let mut at = special;
+        loop {
+            // No escape is shorter than what it stands for, and none reaches far beyond its block.
+            self.make_room(2 * BLOCK);
+            match self.block(bytes, at)? {
+                Next::Block(next) => at = next,
+                Next::Quote(end) => return Ok(end),
+            }
+        }
+    }
+
+    /// The text of the newest string.
+    pub(super) fn text(&self) -> String {
+        let text = &self.buffer[..self.length];
+        // Cuts are only where a backslash stands, so that no character is torn.
+        match str::from_utf8(text) {
+            Ok(text) => text.to_owned(),
+            Err(_) => String::from_utf8_lossy(text).into_owned(),
+        }
+    }
+
+    /// Reads the block at `at`.
+    #[inline]
+    fn block(&mut self, bytes: &[u8], at: usize) -> Result<Next, Wrong> {
         let rest = &bytes[at..];
-        let marks = match rest.first_chunk() {
-            Some(block) => backslashes(block),
+        let mut marks = match rest.first_chunk() {
+            Some(block) => specials(block),
             None => {
-                let mut padded = [0; BLOCK];
+                // A quote behind the end, for the search to stop at.
+                let mut padded = [b'"'; BLOCK];
                 padded[..rest.len()].copy_from_slice(rest);
-                backslashes(&padded)
+                specials(&padded)
             }
         };
-        (at, length) = unescape_block(bytes, at, marks, &mut text, length);
+        let mut from = at;
+        while marks != 0 {
+            let found = at + marks.trailing_zeros() as usize;
+            self.copy_run(bytes, from, found);
+            match bytes.get(found) {
+                Some(b'\\') => from = self.escape(bytes, found)?,
+                Some(b'"') => return Ok(Next::Quote(found)),
+                _ => return Err(unfinished(bytes, found)),
+            }
+            if from >= at + BLOCK {
+                return Ok(Next::Block(from));
+            }
+            marks &= u64::MAX << (from - at);
+        }
+        self.copy_run(bytes, from, at + BLOCK);
+        Ok(Next::Block(at + BLOCK))
     }
-    text.truncate(length);
-    // Cuts are only where a backslash stands, so that no character is torn.
-    String::from_utf8(text)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
 
-/// Puts the text of the block at `at`, whose backslashes are `marks`, into `text` behind its first
-/// `length` bytes. Where the next block begins, and the new length.
-#[inline]
-fn unescape_block(
-    bytes: &[u8],
-    at: usize,
-    mut marks: u64,
-    text: &mut [u8],
-    mut length: usize,
-) -> (usize, usize) {
-    let end = (at + BLOCK).min(bytes.len());
-    let mut from = at;
-    while marks != 0 {
-        let found = at + marks.trailing_zeros() as usize;
-        length += copy(&bytes[from..], found - from, &mut text[length..]);
-        let simple = bytes.get(found + 1).map_or(0, |letter| SIMPLE[usize::from(*letter)]);
+    /// Reads the escape at `at`. Where it ends.
+    #[inline]
+    fn escape(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let simple = bytes.get(at + 1).map_or(0, |letter| SIMPLE[usize::from(*letter)]);
         if simple == 0 {
-            let (character, escape) = unicode(bytes, found);
-            length += character.encode_utf8(&mut text[length..]).len();
-            from = found + escape;
-        } else {
-            text[length] = simple;
-            length += 1;
-            from = found + 2;
+            return self.code_escape(bytes, at);
         }
-        if from >= end {
-            return (from, length);
-        }
-        marks &= u64::MAX << (from - at);
+        self.buffer[self.length] = simple;
+        self.length += 1;
+        Ok(at + 2)
     }
-    length += copy(&bytes[from..], end - from, &mut text[length..]);
-    (end, length)
+
+    /// Reads the escape at `at`, one of a code unit, or none that JSON knows.
+    #[inline(never)]
+    fn code_escape(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        match bytes.get(at + 1) {
+            Some(b'u') => {}
+            found => {
+                let at = if found.is_none() { bytes.len() } else { at };
+                return Err(Wrong { at, expected: "an escape that JSON knows" });
+            }
+        }
+        let Some(unit) = code_unit(bytes, at) else {
+            let is_end = bytes.len() < at + 6 && bytes[at + 2..].iter().all(u8::is_ascii_hexdigit);
+            let at = if is_end { bytes.len() } else { at };
+            return Err(Wrong { at, expected: "four hexadecimal digits after `\\u`" });
+        };
+        let (code, end) = match (unit, code_unit(bytes, at + 6)) {
+            (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
+                (0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00), at + 12)
+            }
+            _ => (unit, at + 6),
+        };
+        let character = char::from_u32(code).unwrap_or_else(|| {
+            self.lone_surrogates.push(at);
+            char::REPLACEMENT_CHARACTER
+        });
+        self.length += character.encode_utf8(&mut self.buffer[self.length..]).len();
+        Ok(end)
+    }
+
+    /// Sees to it that so many bytes, and a [`RUN`], can be added.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) {
+        let needed = self.length + bytes + RUN;
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed.next_power_of_two(), 0);
+        }
+    }
+
+    #[inline]
+    fn copy(&mut self, run: &[u8]) {
+        self.buffer[self.length..self.length + run.len()].copy_from_slice(run);
+        self.length += run.len();
+    }
+
+    /// Adds the bytes between two places. Few runs are longer than a [`RUN`] in tool output, and a copy
+    /// of fixed length, whose surplus the next one writes over, costs less than one that goes by its
+    /// length.
+    #[inline]
+    fn copy_run(&mut self, bytes: &[u8], from: usize, to: usize) {
+        let (run, room) = (&bytes[from..], &mut self.buffer[self.length..]);
+        match (run.first_chunk::<RUN>(), room.first_chunk_mut::<RUN>()) {
+            (Some(run), Some(room)) if to - from <= RUN => {
+                *room = *run;
+                self.length += to - from;
+            }
+            _ => self.copy(&bytes[from..to]),
+        }
+    }
 }
 
-/// How many bytes are copied at once between escapes; few runs are longer in tool output.
+/// How many bytes are copied at once.
 const RUN: usize = 32;
 
-/// Copies the first `length` bytes, and says how many these are. A copy of fixed length, whose
-/// surplus the next one writes over, costs less than one that goes by its length.
-#[inline]
-fn copy(from: &[u8], length: usize, to: &mut [u8]) -> usize {
-    match (from.first_chunk::<RUN>(), to.first_chunk_mut::<RUN>()) {
-        (Some(from), Some(to)) if length <= RUN => *to = *from,
-        _ => to[..length].copy_from_slice(&from[..length]),
+/// What follows a block.
+enum Next {
+    /// The block that begins there.
+    Block(usize),
+    /// Nothing: the closing quote stands there.
+    Quote(usize),
+}
+
+/// A string that goes on where it must not: into a control character, or to the end of the text.
+pub(super) fn unfinished(bytes: &[u8], at: usize) -> Wrong {
+    // At the end of the file, the string was cut short behind a final line break.
+    if bytes[at..].iter().all(u8::is_ascii_whitespace) {
+        return Wrong { at: bytes.len(), expected: "the end of a string" };
     }
-    length
+    Wrong { at, expected: "an escape: a control character cannot stand in a string" }
+}
+
+/// The UTF-16 code unit that the `\uXXXX` at `at` stands for.
+fn code_unit(bytes: &[u8], at: usize) -> Option<u32> {
+    let [b'\\', b'u', digits @ ..] = bytes.get(at..at + 6)? else {
+        return None;
+    };
+    digits.iter().try_fold(0, |unit, digit| Some(unit * 16 + char::from(*digit).to_digit(16)?))
 }
 
 /// What the letter behind a backslash stands for; 0 if that is not told by the letter alone. A table,
@@ -89,18 +206,6 @@ const SIMPLE: [u8; 256] = {
     }
     table
 };
-
-fn unicode(bytes: &[u8], at: usize) -> (char, usize) {
-    let Some(unit) = code_unit(bytes, at) else {
-        // In valid JSON there is no other escape; the letter is no longer than what it stands for.
-        return ('u', 2);
-    };
-    if let (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) = (unit, code_unit(bytes, at + 6)) {
-        let code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12);
-    }
-    (char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER), 6)
-}
 
 /// `text` as a JSON string, quotes included.
 pub(crate) fn quote(text: &str) -> String {

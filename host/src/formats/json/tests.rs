@@ -61,6 +61,12 @@ fn mistakes_are_located() {
         ("[\"\\x\"]", "1:3 `` expected an escape that JSON knows, found \\x\"]"),
         ("{\"a\": [1, {\"b\": \"tex", "1:21 `/a/1/b` expected the end of a string, found "),
         ("[1, 2", "1:6 `/1` expected `,` or `]`, found "),
+        ("[1]\n[1, 2\r\n\n", "2:6 `/1/1` expected `,` or `]`, found "),
+        ("[\"\\n tex\n", "1:9 `` expected the end of a string, found "),
+        (
+            "[\"\\n \u{1} tex",
+            "1:6 `` expected an escape: a control character cannot stand in a string, found   tex",
+        ),
         ("[NaN]", "1:2 `` expected a value, found NaN]"),
         ("[tru", "1:5 `` expected a value, found "),
         ("{\"a\":1}}", "1:8 `/1` expected a value, found }"),
@@ -107,6 +113,17 @@ fn lists_keep_their_white_space() {
     }
 }
 
+/// Pieces of strings: runs with and without escapes, shorter and longer than what is read at once.
+fn string_run() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => "[a-zé🙂 ]{0,20}",
+        1 => "[a-z ]{50,150}",
+        8 => prop::sample::select(&["\\n", "\\\"", "\\\\", "\\u00e9", "\\u20AC", "\\ud83d\\ude42"][..])
+            .prop_map(str::to_owned),
+        1 => prop::sample::select(&["\\x", "\\u12g4", "\t", "\"", "\\"][..]).prop_map(str::to_owned),
+    ]
+}
+
 proptest! {
     #[test]
     fn strings_round_trip(text: String) {
@@ -114,6 +131,34 @@ proptest! {
         let source = parse(&quoted).unwrap();
         prop_assert_eq!(source.roots().next().unwrap().string(), Some(text.clone()));
         prop_assert_eq!(serde_json::from_str::<String>(&quoted).unwrap(), text);
+    }
+
+    #[test]
+    fn agrees_with_serde_on_long_strings(
+        runs in prop::collection::vec(string_run(), 0..40),
+        cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
+    ) {
+        let mut json = format!("\"{}\"", runs.concat());
+        if let Some(cut) = cut {
+            let kept = cut.index(json.chars().count());
+            json = json.chars().take(kept).collect();
+        }
+        // Half a surrogate pair, and several strings in a row, are for us alone.
+        let is_for_serde =
+            |ours: &Source| ours.lone_surrogates().is_empty() && ours.roots().len() == 1;
+        let mut ours = parse(&json).ok().filter(is_for_serde);
+        let read = ours.as_ref().and_then(|ours| ours.roots().next()?.string());
+        let taken = ours.as_mut().and_then(|ours| {
+            let mut texts = ours.take_texts();
+            let root = ours.roots().next()?;
+            let taken = texts.take(root);
+            // Once it is gone, it is read anew.
+            assert_eq!(texts.take(root), taken);
+            taken
+        });
+        let theirs = serde_json::from_str::<String>(&json).ok();
+        prop_assert_eq!(&read, &theirs, "{}", json);
+        prop_assert_eq!(taken, theirs, "{}", json);
     }
 
     #[test]

@@ -3,13 +3,15 @@
 //! Known variants: the older `function_call`, mini-swe-agent's role `exit`, SWE-agent's
 //! `tool_call_ids`, and the flat calls of tau2, whose results name their call in `id`.
 
+mod fields;
 mod write;
 
 pub(super) use write::{group_json, joins};
 
-use brute_core::{Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
+use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
-use super::json::{View, compact};
+use self::fields::{CallFields, Fields};
+use super::json::{Texts, View, compact};
 use super::pieces::{Pieces, Run, Slot, Wire, joined};
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
@@ -22,36 +24,47 @@ const REASONING: [&str; 4] =
     ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
 
 /// Reads all messages.
-pub(super) fn read(messages: &[View<'_>], rule: ImageRule) -> Result<Pieces, ReadError> {
+pub(super) fn read(
+    messages: &[View<'_>],
+    rule: ImageRule,
+    texts: &mut Texts,
+) -> Result<Pieces, ReadError> {
     let mut pieces = Pieces::default();
+    let mut run = Run::default();
     for message in messages {
         let index = pieces.begin(message.index());
-        Reader { message: *message, index, rule }.read(&mut pieces)?;
+        let fields = Fields::of(*message);
+        Reader { message: *message, fields, index, rule, texts }.read(&mut run, &mut pieces)?;
     }
     Ok(pieces)
 }
 
-struct Reader<'a> {
+struct Reader<'a, 't> {
     message: View<'a>,
+    fields: Fields<'a>,
     index: usize,
     rule: ImageRule,
+    texts: &'t mut Texts,
 }
 
-impl<'a> Reader<'a> {
-    fn read(&self, pieces: &mut Pieces) -> Result<(), ReadError> {
-        let role = self.get("role").and_then(View::text).unwrap_or_default();
+impl<'a> Reader<'a, '_> {
+    fn read(&mut self, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
+        let role = self.fields.role.and_then(View::text).unwrap_or_default();
         match &*role {
-            "system" | "developer" => self.dialogue(Role::System, pieces),
-            "user" => self.dialogue(Role::User, pieces),
-            "assistant" => self.dialogue(Role::Assistant, pieces),
-            "exit" => self.dialogue(Role::Other, pieces),
+            "system" | "developer" => self.dialogue(Role::System, run, pieces),
+            "user" => self.dialogue(Role::User, run, pieces),
+            "assistant" => self.dialogue(Role::Assistant, run, pieces),
+            "exit" => self.dialogue(Role::Other, run, pieces),
             // A simulated person of tau2 may call tools of their own: not the model's business.
-            "tool" if self.get("requestor").is_some_and(|of| of.is_text("user")) => {
-                self.dialogue(Role::Other, pieces)
+            "tool" if self.fields.requestor.is_some_and(|of| of.is_text("user")) => {
+                self.dialogue(Role::Other, run, pieces)
             }
-            "tool" => self.result(self.call_ids()?, pieces),
-            "function" => match self.get("name").and_then(View::text) {
-                Some(name) => self.result(vec![function_id(&name)], pieces),
+            "tool" => match self.fields.tool_call_ids.filter(|ids| ids.is_array()) {
+                Some(ids) => self.result(self.call_ids(ids)?, pieces),
+                None => self.result([self.call_id()?], pieces),
+            },
+            "function" => match self.fields.name.and_then(View::text) {
+                Some(name) => self.result([function_id(&name)], pieces),
                 None => Err(self.shape("name", self.message, "the `name` of the function")),
             },
             _ => Err(ReadError::UnknownRole {
@@ -64,15 +77,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn dialogue(&self, role: Role, pieces: &mut Pieces) -> Result<(), ReadError> {
+    fn dialogue(
+        &mut self,
+        role: Role,
+        run: &mut Run,
+        pieces: &mut Pieces,
+    ) -> Result<(), ReadError> {
         let node = self.message.index();
-        let mut run = Run::new(Wire::Message(self.index), node, role);
+        run.begin(Wire::Message(self.index), node, role);
         if role == Role::Assistant
             && let Some(reasoning) = self.reasoning()
         {
             run.add(Part::Reasoning(reasoning), Slot::Fields, node, pieces);
         }
-        let content = self.get("content").filter(|content| !content.is_null());
+        let content = self.fields.content.filter(|content| !content.is_null());
         match content {
             Some(content) if content.is_array() => {
                 for element in content.items() {
@@ -81,21 +99,17 @@ impl<'a> Reader<'a> {
                 }
             }
             // Beside calls, an empty string says what null says.
-            Some(content) if content.raw() != "\"\"" => match content.string() {
-                Some(text) => run.add(Part::Text(text), Slot::Content, node, pieces),
-                None => {
-                    let expected = "a string, an array of parts or null";
-                    return Err(self.shape("content", content, expected));
-                }
-            },
+            Some(content) if content.raw() != "\"\"" => {
+                let text = self.text_of(content)?;
+                run.add(Part::Text(text), Slot::Content, node, pieces);
+            }
             _ => {}
         }
-        if let Some(refusal) =
-            self.get("refusal").and_then(View::string).filter(|it| !it.is_empty())
-        {
+        let refusal = self.fields.refusal.and_then(|refusal| self.texts.take(refusal));
+        if let Some(refusal) = refusal.filter(|refusal| !refusal.is_empty()) {
             run.add(Part::Text(refusal), Slot::Fields, node, pieces);
         }
-        self.calls(role, &mut run, pieces)?;
+        self.calls(role, run, pieces)?;
         let is_nothing =
             run.is_empty() && pieces.of_wire.last().is_some_and(std::ops::Range::is_empty);
         if is_nothing && content.is_some_and(View::is_string) {
@@ -107,8 +121,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn calls(&self, role: Role, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
-        if let Some(calls) = self.get("tool_calls").filter(|calls| !calls.is_null()) {
+    fn calls(&mut self, role: Role, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
+        if let Some(calls) = self.fields.tool_calls.filter(|calls| !calls.is_null()) {
             if !calls.is_array() {
                 return Err(self.shape("tool_calls", calls, "an array of calls or null"));
             }
@@ -122,94 +136,112 @@ impl<'a> Reader<'a> {
                 run.add(part, Slot::Call(call.index()), call.index(), pieces);
             }
         }
-        if let Some(call) = self.get("function_call").filter(|call| call.is_object()) {
-            let name = call.get("name").and_then(View::string).unwrap_or_default();
-            let arguments = call.get("arguments").map_or_else(String::new, arguments);
+        if let Some(call) = self.fields.function_call.filter(|call| call.is_object()) {
+            let fields = CallFields::of(call);
+            let name = fields.name.and_then(View::string).unwrap_or_default();
+            let arguments = fields.arguments.map_or_else(String::new, |it| self.arguments(it));
             let part = ToolCall { id: function_id(&name), name, arguments };
             run.add(Part::ToolCall(part), Slot::Fields, call.index(), pieces);
         }
         Ok(())
     }
 
-    fn call(&self, call: View<'_>) -> Result<ToolCall, ReadError> {
-        let Some(id) = call.get("id").and_then(View::string) else {
+    fn call(&mut self, call: View<'a>) -> Result<ToolCall, ReadError> {
+        let fields = CallFields::of(call);
+        let Some(id) = fields.id.and_then(View::string) else {
             return Err(self.shape_at(call, "a call with an `id`"));
         };
         // `function` is an object, or the name itself; a flat call has `name` and `arguments`.
-        let inner = ["function", "custom"].into_iter().find_map(|key| call.get(key));
-        let holder = inner.filter(|inner| inner.is_object()).unwrap_or(call);
-        let name = holder.get("name").or(inner).and_then(View::string);
-        let Some(name) = name else {
+        let inner = fields.function.or(fields.custom);
+        let holder = match inner.filter(|inner| inner.is_object()) {
+            Some(inner) => CallFields::of(inner),
+            None => fields,
+        };
+        let Some(name) = holder.name.or(inner).and_then(View::string) else {
             return Err(self.shape_at(call, "a call that names its function"));
         };
-        let given = holder.get("arguments").or_else(|| holder.get("input"));
-        Ok(ToolCall { id, name, arguments: given.map_or_else(String::new, arguments) })
+        let given = holder.arguments.or(holder.input);
+        let arguments = given.map_or_else(String::new, |given| self.arguments(given));
+        Ok(ToolCall { id, name, arguments })
     }
 
-    fn result(&self, ids: Vec<String>, pieces: &mut Pieces) -> Result<(), ReadError> {
-        let mut lines = Vec::new();
-        let mut seen = Vec::new();
-        match self.get("content").filter(|content| !content.is_null()) {
-            None => {}
-            Some(content) if content.is_array() => {
-                for element in content.items() {
-                    match self.element(element)? {
-                        Part::Text(text) => lines.push(text),
-                        Part::Media(media) => seen.push(media),
-                        Part::Opaque(opaque) => lines.push(opaque.text),
-                        _ => {}
-                    }
-                }
-            }
-            Some(content) => match content.string() {
-                Some(text) => lines.push(text),
-                None => {
-                    let expected = "a string, an array of parts or null";
-                    return Err(self.shape("content", content, expected));
-                }
-            },
+    /// Arguments as JSON text, whether they are that already or JSON themselves.
+    fn arguments(&mut self, value: View<'a>) -> String {
+        match self.texts.take(value) {
+            Some(text) => text,
+            None if value.is_null() => String::new(),
+            None => value.raw().to_owned(),
         }
+    }
+
+    fn result(
+        &mut self,
+        ids: impl IntoIterator<Item = String>,
+        pieces: &mut Pieces,
+    ) -> Result<(), ReadError> {
+        let (mut text, mut media) = match self.fields.content.filter(|content| !content.is_null()) {
+            None => (String::new(), Vec::new()),
+            Some(content) if content.is_array() => self.listed(content)?,
+            Some(content) => (self.text_of(content)?, Vec::new()),
+        };
         let node = self.message.index();
-        let is_error = self.get("error").and_then(View::bool).unwrap_or(false);
-        let (mut text, mut media) = (joined(lines), seen);
+        let is_error = self.fields.error.and_then(View::bool).unwrap_or(false);
         for (place, call) in ids.into_iter().enumerate() {
-            let mut run = Run::new(Wire::Message(self.index), node, Role::Tool);
             let (text, media) = (std::mem::take(&mut text), std::mem::take(&mut media));
-            let part = Part::ToolResult(ToolResult { call, text, media, is_error });
             let slot = if place == 0 { Slot::Content } else { Slot::Beside };
-            run.add(part, slot, node, pieces);
-            run.end(pieces);
+            let result = ToolResult { call, text, media, is_error };
+            pieces.push_result(Wire::Message(self.index), node, result, slot);
         }
         Ok(())
     }
 
-    /// The calls that a tool message answers: one, in all but SWE-agent's logs.
-    fn call_ids(&self) -> Result<Vec<String>, ReadError> {
-        let expected = "the `tool_call_id` of the call that this answers";
-        if let Some(ids) = self.get("tool_call_ids").filter(|ids| ids.is_array()) {
-            let found: Option<Vec<String>> = ids.items().map(View::string).collect();
-            return match found {
-                Some(found) if !found.is_empty() => Ok(found),
-                _ => {
-                    Err(self.shape("tool_call_ids", ids, "the ids of the calls that this answers"))
-                }
-            };
+    /// What the parts of a result say and show.
+    fn listed(&mut self, content: View<'a>) -> Result<(String, Vec<Media>), ReadError> {
+        let mut lines = Vec::new();
+        let mut seen = Vec::new();
+        for element in content.items() {
+            match self.element(element)? {
+                Part::Text(text) => lines.push(text),
+                Part::Media(media) => seen.push(media),
+                Part::Opaque(opaque) => lines.push(opaque.text),
+                _ => {}
+            }
         }
-        let found = ["tool_call_id", "id"].into_iter().find_map(|key| self.get(key)?.string());
-        match found {
-            Some(id) => Ok(vec![id]),
-            None => Err(self.shape_at(self.get("tool_call_id").unwrap_or(self.message), expected)),
-        }
+        Ok((joined(lines), seen))
     }
 
-    fn reasoning(&self) -> Option<Reasoning> {
-        let text = |key| self.get(key).and_then(View::string).filter(|text| !text.is_empty());
-        let readable = text("reasoning_content").or_else(|| text("reasoning"));
-        let mut details = ["reasoning_details", "thinking_blocks"]
-            .into_iter()
-            .filter_map(|key| self.get(key))
-            .flat_map(View::items);
-        let signed = details.any(|detail| {
+    /// Content that is no list.
+    fn text_of(&mut self, content: View<'a>) -> Result<String, ReadError> {
+        let expected = "a string, an array of parts or null";
+        let text = self.texts.take(content);
+        text.ok_or_else(|| self.shape("content", content, expected))
+    }
+
+    /// The call that a tool message answers.
+    fn call_id(&self) -> Result<String, ReadError> {
+        let Fields { tool_call_id, id, .. } = self.fields;
+        let found = tool_call_id.and_then(View::string).or_else(|| id.and_then(View::string));
+        found.ok_or_else(|| {
+            let expected = "the `tool_call_id` of the call that this answers";
+            self.shape_at(tool_call_id.unwrap_or(self.message), expected)
+        })
+    }
+
+    /// The calls that a tool message of SWE-agent's logs answers.
+    fn call_ids(&self, ids: View<'a>) -> Result<Vec<String>, ReadError> {
+        let found: Option<Vec<String>> = ids.items().map(View::string).collect();
+        found.filter(|found| !found.is_empty()).ok_or_else(|| {
+            self.shape("tool_call_ids", ids, "the ids of the calls that this answers")
+        })
+    }
+
+    fn reasoning(&mut self) -> Option<Reasoning> {
+        let [first, second, details @ ..] = self.fields.reasoning;
+        let mut text = |field: Option<View<'a>>| {
+            field.and_then(|field| self.texts.take(field)).filter(|text| !text.is_empty())
+        };
+        let readable = text(first).or_else(|| text(second));
+        let signed = details.into_iter().flatten().flat_map(View::items).any(|detail| {
             detail.get("signature").is_some_and(|signature| !signature.is_null())
                 || detail.get("type").is_some_and(|kind| kind.is_text("reasoning.encrypted"))
         });
@@ -217,8 +249,8 @@ impl<'a> Reader<'a> {
             .then(|| Reasoning { text: readable.unwrap_or_default(), signed })
     }
 
-    fn element(&self, element: View<'_>) -> Result<Part, ReadError> {
-        if let Some(text) = element.string() {
+    fn element(&mut self, element: View<'a>) -> Result<Part, ReadError> {
+        if let Some(text) = self.texts.take(element) {
             return Ok(Part::Text(text));
         }
         if !element.is_object() {
@@ -227,17 +259,14 @@ impl<'a> Reader<'a> {
         let text = ["text", "refusal"]
             .into_iter()
             .find(|kind| element.get("type").is_some_and(|of| of.is_text(kind)));
-        if let Some(text) = text.and_then(|key| element.get(key)).and_then(View::string) {
+        let text = text.and_then(|key| element.get(key));
+        if let Some(text) = text.and_then(|text| self.texts.take(text)) {
             return Ok(Part::Text(text));
         }
         if let Some(image) = media::openai(element, self.rule) {
             return Ok(Part::Media(image));
         }
         Ok(media::openai_file(element, self.rule).unwrap_or_else(|| opaque::part(element)))
-    }
-
-    fn get(&self, key: &str) -> Option<View<'a>> {
-        self.message.get(key)
     }
 
     fn pointer(&self, key: &str) -> String {
@@ -258,13 +287,4 @@ impl<'a> Reader<'a> {
 /// Functions of the older kind have no ids: a result means the nearest open call of that name.
 fn function_id(name: &str) -> String {
     format!("function:{name}")
-}
-
-/// Arguments as JSON text, whether they are that already or JSON themselves.
-fn arguments(value: View<'_>) -> String {
-    match value.string() {
-        Some(text) => text,
-        None if value.is_null() => String::new(),
-        None => value.raw().to_owned(),
-    }
 }
