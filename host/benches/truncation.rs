@@ -90,6 +90,27 @@ fn streaming(bencher: divan::Bencher<'_, '_>, keep: Keep) {
     });
 }
 
+/// As in `streaming`, with terminal sequences taken out, of which the text has none or two a line.
+#[divan::bench(sample_count = 12, args = [false, true])]
+fn stripping(bencher: divan::Bencher<'_, '_>, has_sequences: bool) {
+    let folder = TempDir::new().expect("a folder");
+    let from = folder.path().join("from");
+    let mut text = text();
+    if has_sequences {
+        let plain = String::from_utf8(text).expect("plain text");
+        text = plain.replace("[ ", "\x1b[32m[ ").replace("] ", "]\x1b[0m ").into_bytes();
+        text.truncate(BYTES);
+    }
+    fs::write(&from, text).expect("written");
+    let spill = Some(folder.path().join("spill").display().to_string());
+    let options = TruncateOptions { spill, strip_ansi: true, ..Default::default() };
+    let truncator = Truncator::new(options).expect("valid limits");
+    bencher.with_inputs(|| forget(folder.path())).bench_local_values(|()| {
+        let file = File::open(&from).expect("opened");
+        truncator.truncate_reader(None, file).expect("read").text.len()
+    });
+}
+
 /// The scan alone, without the file.
 #[divan::bench(sample_count = 12, args = [Keep::Head, Keep::Tail, Keep::Ends])]
 fn scan_only(bencher: divan::Bencher<'_, '_>, keep: Keep) {

@@ -70,18 +70,22 @@ pub struct QuantityError {
 /// What a kind of quantity is called, and its units, smallest first.
 struct Units {
     expected: &'static str,
+    /// What it is called in the reference.
+    title: &'static str,
     pattern: &'static str,
     units: &'static [(&'static str, u64)],
 }
 
 const SIZES: Units = Units {
     expected: "a size such as 51200, \"50KB\" or \"1MiB\"",
+    title: "a size in bytes (a number, or text such as `50KB`)",
     pattern: r"^[0-9]+ ?([KMGTkmgt]([Ii]?[Bb])?|[Bb])?$",
     units: &[("b", 1), ("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30), ("t", 1 << 40)],
 };
 
 const SPANS: Units = Units {
     expected: "a duration such as 90, \"90s\", \"36h\" or \"7d\"",
+    title: "a duration (a number of seconds, or text such as `90s`)",
     pattern: r"^[0-9]+ ?[smhdwSMHDW]?$",
     units: &[("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800)],
 };
@@ -113,6 +117,7 @@ impl Units {
 
     fn schema(&self) -> Schema {
         json_schema!({
+            "title": self.title,
             "anyOf": [
                 { "type": "integer", "minimum": 0 },
                 { "type": "string", "pattern": self.pattern },

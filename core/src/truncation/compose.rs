@@ -62,6 +62,13 @@ impl Excerpt {
         self.total_bytes
     }
 
+    /// The same, for a text that was examined without some of its bytes, such as terminal sequences:
+    /// how many it has with them. Its lines have to be those that were examined.
+    #[must_use]
+    pub fn of_bytes(self, total_bytes: u64) -> Self {
+        Self { total_bytes, ..self }
+    }
+
     /// The text, if it needs no change at all.
     pub(super) fn whole(&self) -> Option<String> {
         let fits = self.total_bytes <= self.limits.max_bytes as u64

@@ -111,6 +111,7 @@ pub trait Spill {
     fn save(&mut self, whole: &[u8]) -> FullText;
 
     /// Whether `place`, from a notice of ours, is one that [`Spill::save`] gave out, and is still there.
+    /// Likewise for what a text is called that is [`FullText::Kept`].
     fn holds(&self, place: &str) -> bool;
 }
 
@@ -188,7 +189,7 @@ fn recognize<'a>(text: &'a [u8], limits: &Limits, spill: &dyn Spill) -> Option<(
     let text = std::str::from_utf8(text).ok().filter(|text| !text.contains('\0'))?;
     let located = Notice::locate(text)?;
     match &located.notice.full {
-        FullText::Saved(place) if !spill.holds(place) => None,
+        FullText::Saved(place) | FullText::Kept(place) if !spill.holds(place) => None,
         _ => Some((text, located)),
     }
 }

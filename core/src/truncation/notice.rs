@@ -8,9 +8,10 @@ use crate::check_code::CheckCode;
 const OPEN: &str = "[brute:truncated: ";
 const CHECK: &str = "; check ";
 const SAVED: &str = "full text: ";
+const KEPT: &str = "full text kept for the operator, where you cannot read it, as ";
 const NOT_SAVED: &str = "full text not saved: ";
 const SAVED_HINT: &str = "; read it in pieces or search it";
-const NOT_SAVED_HINT: &str = "; ask for less at a time";
+const OTHER_HINT: &str = "; ask for less at a time";
 
 /// A notice is looked for within so many bytes: the longest path that Linux takes, and the figures.
 const LONGEST: usize = 4096 + 512;
@@ -58,6 +59,8 @@ pub struct Notice {
 pub enum FullText {
     /// At this place, as the reader of the notice would name it: a path.
     Saved(String),
+    /// Where the reader of the notice cannot read it: what it is called there, without the path.
+    Kept(String),
     /// Nowhere, for this reason.
     NotSaved(String),
 }
@@ -165,8 +168,9 @@ impl Notice {
         }
         let (label, words, hint) = match &self.full {
             FullText::Saved(place) => (SAVED, on_one_line(place, usize::MAX), SAVED_HINT),
+            FullText::Kept(name) => (KEPT, on_one_line(name, usize::MAX), OTHER_HINT),
             FullText::NotSaved(reason) => {
-                (NOT_SAVED, on_one_line(reason, LONGEST_REASON), NOT_SAVED_HINT)
+                (NOT_SAVED, on_one_line(reason, LONGEST_REASON), OTHER_HINT)
             }
         };
         let hint = if detail == Detail::Advice { hint } else { "" };
@@ -207,8 +211,13 @@ impl Notice {
                 notice.full = FullText::Saved(place.into());
                 return Some(notice);
             }
+            if let Some(name) = text.strip_prefix(KEPT) {
+                let name = name.strip_suffix(OTHER_HINT).unwrap_or(name);
+                notice.full = FullText::Kept(name.into());
+                return Some(notice);
+            }
             if let Some(reason) = text.strip_prefix(NOT_SAVED) {
-                let reason = reason.strip_suffix(NOT_SAVED_HINT).unwrap_or(reason);
+                let reason = reason.strip_suffix(OTHER_HINT).unwrap_or(reason);
                 notice.full = FullText::NotSaved(reason.into());
                 return Some(notice);
             }
@@ -303,6 +312,7 @@ mod tests {
             sample(),
             Notice { shown: vec![], cut_lines: 0, cut_at: 0, ..sample() },
             Notice { full: FullText::NotSaved("no storage space".into()), ..sample() },
+            Notice { full: FullText::Kept("0f3a".into()), ..sample() },
             Notice { partial: vec![], replaced_lines: 0, ..sample() },
         ];
         for notice in notices {

@@ -62,8 +62,8 @@ pub(crate) enum Verb {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print a manual page (roff), or write all of them
+    Man(Man),
 }
 
 /// Which conversation, and how to read it.
@@ -231,6 +231,18 @@ pub(crate) struct Init {
     /// Overwrite a brute.toml that is there
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct Man {
+    /// The page of this verb, instead of brute's own
+    #[arg(value_name = "VERB")]
+    pub(crate) verb: Option<String>,
+
+    /// Write all pages to this folder: brute.1, brute-compact.1 and so on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// A number of tokens: `32000`, `32_000`, `32k`, `1m`.

@@ -50,11 +50,6 @@ fn run(cli: &Cli) -> Done {
             clap_complete::generate(*shell, &mut Cli::command(), "brute", &mut script);
             output::data(&script).map(|()| Exit::Fitted)
         }
-        Verb::Man => {
-            let mut page = Vec::new();
-            // Writing to memory cannot fail.
-            let _ = clap_mangen::Man::new(Cli::command()).render(&mut page);
-            output::data(&page).map(|()| Exit::Fitted)
-        }
+        Verb::Man(args) => verbs::man::run(&cli.global, args),
     }
 }

@@ -22,6 +22,7 @@ pub(crate) struct Report<'a> {
     overhead: u64,
     before: u64,
     after: u64,
+    /// Messages as they stand in the file, before and after.
     messages_before: usize,
     messages_after: usize,
     /// What `--repair` mended.
@@ -45,7 +46,13 @@ fn milliseconds(duration: std::time::Duration) -> f64 {
 }
 
 impl<'a> Report<'a> {
-    pub(crate) fn of(document: &'a Document, sizing: &'a Sizing, done: &'a Compaction) -> Self {
+    /// The report on a compaction whose result has `messages_after` messages in the file.
+    pub(crate) fn of(
+        document: &'a Document,
+        sizing: &'a Sizing,
+        done: &'a Compaction,
+        messages_after: usize,
+    ) -> Self {
         let budget = sizing.compactor.budget();
         let rungs = done.rungs.iter();
         Self {
@@ -59,8 +66,8 @@ impl<'a> Report<'a> {
             overhead: budget.overhead(),
             before: done.before,
             after: done.after,
-            messages_before: document.conversation().len(),
-            messages_after: done.conversation.len(),
+            messages_before: document.wire_len(),
+            messages_after,
             repairs: document.repairs().iter().map(ToString::to_string).collect(),
             duration_ms: milliseconds(done.duration),
             rungs: rungs

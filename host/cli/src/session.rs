@@ -6,7 +6,7 @@ use std::path::Path;
 use brute_host::formats::{Document, ReadOptions};
 
 use crate::args;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output;
 
 /// How messages call an input.
@@ -47,14 +47,33 @@ pub(crate) fn read(session: &args::Session) -> Result<Document, Failure> {
     open(&session.file)?
         .read_to_end(&mut bytes)
         .map_err(|error| cannot_read(&session.file, &error))?;
-    let options = ReadOptions {
+    Document::read(bytes, &options(session))
+        .map_err(|error| Failure::input(format!("`{}`: {error}", name(&session.file))))
+}
+
+fn options(session: &args::Session) -> ReadOptions {
+    ReadOptions {
         pick: session.pick,
         format: session.format,
         repair: session.repair,
         ..ReadOptions::default()
-    };
-    Document::read(bytes, &options)
-        .map_err(|error| Failure::input(format!("`{}`: {error}", name(&session.file))))
+    }
+}
+
+/// How many messages there are in what `document` was written as.
+///
+/// Only the writer knows: it may join messages that a compaction made neighbors.
+pub(crate) fn messages_in(
+    written: &[u8],
+    document: &Document,
+    session: &args::Session,
+) -> Result<usize, Failure> {
+    // What was written may no longer look like its format.
+    let options = ReadOptions { format: Some(document.format()), ..options(session) };
+    Document::read(written.to_vec(), &options).map(|written| written.wire_len()).map_err(|error| {
+        let message = format!("brute cannot read what it wrote: {error}; please report it");
+        Failure { exit: Exit::Bug, message }
+    })
 }
 
 /// Says what was mended on standard error.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use brute_core::TokenCounter;
 use brute_host::config::{self, Config, Diagnostic, Places, Room, RoomError, Severity, Sources};
 use brute_host::formats::Document;
-use brute_host::ladder::{Budget, Compaction, Compactor};
+use brute_host::ladder::{Budget, BudgetError, Compaction, Compactor};
 use brute_host::layers::Layers;
 use brute_host::tokens::{self, Tiktoken};
 
@@ -14,12 +14,6 @@ use crate::args::{self, Global};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Progress;
-
-/// What is configured.
-pub(crate) struct Setup {
-    /// The configuration.
-    pub(crate) config: Config,
-}
 
 /// What a conversation is counted by.
 pub(crate) struct Counting {
@@ -64,7 +58,7 @@ fn unreadable(errors: Vec<config::ReadError>) -> Failure {
 /// The configuration in force.
 ///
 /// Warnings are shown unless standard error is for a report that a program reads.
-pub(crate) fn load(global: &Global, words: bool) -> Result<Setup, Failure> {
+pub(crate) fn load(global: &Global, words: bool) -> Result<Config, Failure> {
     let (_, loaded) = read(global)?;
     let Some(config) = loaded.config else {
         show(&loaded.diagnostics);
@@ -73,7 +67,7 @@ pub(crate) fn load(global: &Global, words: bool) -> Result<Setup, Failure> {
     if words && !global.quiet {
         show(&loaded.diagnostics);
     }
-    Ok(Setup { config })
+    Ok(config)
 }
 
 /// Shows what is wrong with the configuration on standard error.
@@ -88,76 +82,78 @@ pub(crate) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
-impl Setup {
-    /// The room for a document, as the command line wants it.
-    fn room(&self, args: &args::Room, document: &Document) -> Result<Room, Failure> {
-        let mut config = self.config.clone();
-        if let Some(model) = &args.model {
-            // The model decides, unless the window is said as well.
-            config.window.model = Some(model.clone());
-            config.window.size = None;
+/// The room in a session with the model `named`, as the command line wants it.
+fn room(config: &Config, args: &args::Room, named: Option<&str>) -> Result<Room, Failure> {
+    let mut config = config.clone();
+    if let Some(model) = &args.model {
+        // The model decides, unless the window is said as well.
+        config.window.model = Some(model.clone());
+        config.window.size = None;
+    }
+    config.window.size = args.window.or(config.window.size);
+    let room = match (config.room(named), args.to) {
+        // Who says where to compact to needs no window.
+        (Err(RoomError::NoWindow), Some(to)) => {
+            config.window.size = Some(to.saturating_add(1));
+            config.room(None)
         }
-        config.window.size = args.window.or(config.window.size);
-        let room = match (config.room(document.model().as_deref()), args.to) {
-            // Who says where to compact to needs no window.
-            (Err(RoomError::NoWindow), Some(to)) => {
-                config.window.size = Some(to.saturating_add(1));
-                config.room(None)
+        (room, _) => room,
+    };
+    room.map_err(|error| {
+        let hint = match error {
+            RoomError::NoWindow => " (or say `--window 128k` or `--model NAME`)",
+            RoomError::UnknownModel { .. } => " (or say `--window 128k`)",
+            RoomError::Budget(BudgetError::NoRoom { .. }) => {
+                " (it is what stays free for the reply: give less, such as `--set window.reserve=0.1`)"
             }
-            (room, _) => room,
+            RoomError::Budget(_) => "",
         };
-        room.map_err(|error| {
-            let hint = match error {
-                RoomError::NoWindow => " (or say `--window 128k` or `--model NAME`)",
-                RoomError::UnknownModel { .. } => " (or say `--window 128k`)",
-                RoomError::Budget(_) => "",
-            };
-            Failure::configuration(format!("{error}{hint}"))
-        })
-    }
+        Failure::configuration(format!("{error}{hint}"))
+    })
+}
 
-    fn model(&self, args: &args::Room, document: &Document) -> Option<String> {
-        args.model.clone().or_else(|| self.config.window.model.clone()).or_else(|| document.model())
-    }
+/// The model of a session that names `named`.
+fn model(config: &Config, args: &args::Room, named: Option<String>) -> Option<String> {
+    args.model.clone().or_else(|| config.window.model.clone()).or(named)
+}
 
-    /// What `document` is counted by. A window that is not known is no failure here.
-    pub(crate) fn counting(
-        &self,
-        args: &args::Room,
-        document: &Document,
-    ) -> Result<Counting, Failure> {
-        let model = self.model(args, document);
-        let (window, kind) = match self.room(args, document) {
-            Ok(room) => (Some(room.size), room.counter),
-            Err(_) => (args.window, self.config.window.counter.unwrap_or_default()),
-        };
-        let counter = tokens::counter(kind);
-        let overhead = overhead(document, &*counter);
-        Ok(Counting { model, window, counter, overhead })
-    }
+/// What `document` is counted by. A window that is not known is no failure here.
+pub(crate) fn counting(config: &Config, args: &args::Room, document: &Document) -> Counting {
+    let named = document.model();
+    let (window, kind) = match room(config, args, named.as_deref()) {
+        Ok(room) => (Some(room.size), room.counter),
+        Err(_) => (args.window, config.window.counter.unwrap_or_default()),
+    };
+    let counter = tokens::counter(kind);
+    let overhead = overhead(document, &*counter);
+    Counting { model: model(config, args, named), window, counter, overhead }
+}
 
-    /// What `document` is compacted by.
-    pub(crate) fn sizing(&self, args: &args::Room, document: &Document) -> Result<Sizing, Failure> {
-        let room = self.room(args, document)?;
-        let counter = tokens::counter(room.counter);
-        let overhead = overhead(document, &*counter);
-        let budget = match args.to {
-            None => room.budget,
-            Some(to) => Budget::new(room.size, 0, to.saturating_add(1), to).map_err(|_| {
-                let window = room.size;
-                let message = format!("`--to {to}` must be below the window ({window} tokens)");
-                Failure::configuration(message)
-            })?,
-        };
-        let mut compactor = Compactor::new(Arc::clone(&counter), budget.with_overhead(overhead))
-            .keeping(self.config.keep.tools.iter().cloned());
-        if let Some(options) = &self.config.summarizer {
-            compactor =
-                compactor.summarizer(options.build(counter).map_err(Failure::configuration)?);
-        }
-        let compactor = room.rungs.into_iter().fold(compactor, Compactor::rung);
-        Ok(Sizing { model: self.model(args, document), compactor, now: args.to.is_some() })
+/// What `document` is compacted by.
+pub(crate) fn sizing(
+    config: &Config,
+    args: &args::Room,
+    document: &Document,
+) -> Result<Sizing, Failure> {
+    let named = document.model();
+    let room = room(config, args, named.as_deref())?;
+    let counter = tokens::counter(room.counter);
+    let overhead = overhead(document, &*counter);
+    let budget = match args.to {
+        None => room.budget,
+        Some(to) => Budget::new(room.size, 0, to.saturating_add(1), to).map_err(|_| {
+            let window = room.size;
+            let message = format!("`--to {to}` must be below the window ({window} tokens)");
+            Failure::configuration(message)
+        })?,
+    };
+    let mut compactor = Compactor::new(Arc::clone(&counter), budget.with_overhead(overhead))
+        .keeping(config.keep.tools.iter().cloned());
+    if let Some(options) = &config.summarizer {
+        compactor = compactor.summarizer(options.build(counter).map_err(Failure::configuration)?);
     }
+    let compactor = room.rungs.into_iter().fold(compactor, Compactor::rung);
+    Ok(Sizing { model: model(config, args, named), compactor, now: args.to.is_some() })
 }
 
 /// What of each request is no messages: tool schemas, and what primes the reply.

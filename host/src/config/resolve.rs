@@ -14,6 +14,7 @@ use super::{Config, Sources};
 use crate::layers::Layers;
 use crate::models::{ModelEntry, ModelError, ModelTable};
 use crate::summarizers::SummarizerOptions;
+use crate::truncation::TruncateOptions;
 
 /// How a type says that a key has to be given.
 const MISSING: &str = "missing field ";
@@ -129,6 +130,7 @@ impl Loader<'_> {
         let read = read?;
 
         self.limits(&tree, &read);
+        self.readable(&tree, &read.truncate);
         let models = self.models(&tree, read.models);
         let size = self.window(&tree, &read.window, &models);
         self.summarizer(&tree, read.summarizer.as_ref());
@@ -183,6 +185,25 @@ impl Loader<'_> {
             };
             self.report(tree, &path, Diagnostic::error(error.to_string(), error.key.clone()));
         }
+    }
+
+    /// Full texts that go where the model cannot follow.
+    fn readable(&mut self, tree: &Node, truncate: &TruncateOptions) {
+        let folder = truncate.spill_folder();
+        let Some(path) = folder.path().filter(|_| !folder.is_readable()) else { return };
+        // Point at what the user wrote; a folder that is not set is the default.
+        let written = |key: &&str| tree.get(&["truncate", key]).is_some();
+        let key = ["shown-spill", "spill"].into_iter().find(written).unwrap_or("readable");
+        let setting = if truncate.shown_spill.is_some() { "shown-spill" } else { "spill" };
+        let place = truncate.shown_spill.clone().unwrap_or_else(|| path.display().to_string());
+        let message = format!(
+            "the model cannot read full texts: `{place}` lies outside of the folders in `readable`"
+        );
+        let help = format!(
+            "set `{setting}` to a folder below one of them; as it is, notices name no path"
+        );
+        let diagnostic = Diagnostic::warning(message, format!("truncate.{key}")).help(help);
+        self.report(tree, &["truncate", key], diagnostic);
     }
 
     fn models(&mut self, tree: &Node, entries: BTreeMap<String, ModelEntry>) -> ModelTable {
@@ -303,7 +324,9 @@ impl Loader<'_> {
         if all {
             let of = size.map_or_else(String::new, |size| format!(" of {size} tokens"));
             let message = format!("`reserve` ({reserve}) leaves nothing of a window{of}");
-            self.report(tree, &["window", "reserve"], Diagnostic::error(message, "window.reserve"));
+            let diagnostic = Diagnostic::error(message, "window.reserve")
+                .help("it is what stays free for the reply: give less, such as `0.1`");
+            self.report(tree, &["window", "reserve"], diagnostic);
         }
     }
 

@@ -11,12 +11,31 @@ use super::diagnostic::Origin;
 use super::document::{LADDER_DOC, fields, rung_fields};
 use super::node::{Kind, Node, Table};
 use super::reference::is_empty;
-use super::resolve::DEFAULTS;
 use crate::layers::{Field, LayerKind, Layers, Shape};
 
-/// The defaults, with a comment over every key. Read before any other file.
-pub fn defaults_toml() -> &'static str {
-    DEFAULTS
+/// The defaults as a file of one's own, with a comment over every key. No summarizer is set by
+/// default, so rungs that need one are in comments.
+///
+/// ```
+/// use brute_host::{config, layers::Layers};
+///
+/// let layers = Layers::built_in();
+/// let text = config::defaults_toml(&layers);
+/// let file = config::Source { name: "brute.toml".into(), text, origin: config::Origin::Project };
+/// let sources = config::Sources { project: Some(file), ..Default::default() };
+/// assert_eq!(config::load(&sources, &layers).diagnostics, []);
+/// ```
+pub fn defaults_toml(layers: &Layers) -> String {
+    render(layers, RungsInNeed::Commented)
+}
+
+/// What becomes of the rungs of the default ladder that need a summarizer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RungsInNeed {
+    /// They are set: where there is no summarizer, they are passed over.
+    Set,
+    /// They stand in comments: in a file, a rung that cannot work is a mistake.
+    Commented,
 }
 
 /// A file to start with. Needs nothing to be filled in.
@@ -58,9 +77,13 @@ keep-steps = 2
 const LADDER: [(&str, &[(&str, &str)]); 3] =
     [("tool-results", &[]), ("sliding-window", &[("keep-steps", "2")]), ("summarize", &[])];
 
-/// `defaults.toml` as it has to be for what the sections and layers say about themselves. The file in
-/// the tree is this text; a test compares them.
+/// `defaults.toml`, which is read before any other file, as it has to be for what the sections and
+/// layers say about themselves. The file in the tree is this text; a test compares them.
 pub fn render_defaults(layers: &Layers) -> String {
+    render(layers, RungsInNeed::Set)
+}
+
+fn render(layers: &Layers, in_need: RungsInNeed) -> String {
     let mut text = String::from(
         "# The defaults of brute, key by key. What stands in a comment is not set by default.\n\n",
     );
@@ -79,12 +102,23 @@ pub fn render_defaults(layers: &Layers) -> String {
         rung_key(&mut text, field, "");
     }
     for (layer, own) in LADDER {
-        let _ = writeln!(text, "\n[[ladder]]\nlayer = \"{layer}\"");
         let kind = layers.get(layer);
-        if kind.is_some_and(|kind| kind.needs_summarizer) {
+        let needs_summarizer = kind.is_some_and(|kind| kind.needs_summarizer);
+        let fields = kind.map(LayerKind::fields).unwrap_or_default();
+        if needs_summarizer && in_need == RungsInNeed::Commented {
+            text.push('\n');
+            comment(&mut text, "Part of the default ladder where a `[summarizer]` is configured.");
+            let _ = writeln!(text, "#\n# [[ladder]]\n# layer = \"{layer}\"");
+            for field in fields {
+                unset(&mut text, field);
+            }
+            continue;
+        }
+        let _ = writeln!(text, "\n[[ladder]]\nlayer = \"{layer}\"");
+        if needs_summarizer {
             comment(&mut text, "Left out of this ladder where no summarizer is configured.");
         }
-        for field in kind.map(LayerKind::fields).unwrap_or_default() {
+        for field in fields {
             comment(&mut text, &field.doc);
             match own.iter().find(|(key, _)| *key == field.name) {
                 Some((key, value)) => {

@@ -376,7 +376,7 @@ mod tests {
         except: a list of strings [[]] Tools.
         tools: a table [{}] By name.
         backend: a table [-] Who.
-        size: a number or a string ["1KB"] How much.
+        size: a size in bytes (a number, or text such as `50KB`) ["1KB"] How much.
         "#);
         let backend = fields.iter().find(|field| field.name == "backend").unwrap();
         let Shape::Tagged { tag, variants } = &backend.shape else { panic!("{backend:?}") };

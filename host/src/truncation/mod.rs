@@ -5,6 +5,7 @@
 
 mod options;
 mod retention;
+mod sequences;
 mod spill;
 #[cfg(test)]
 mod tests;
@@ -15,13 +16,14 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use brute_core::truncation::{
-    self as core, FullText, Limit, Limits, Notice, Outcome, RECOGNIZED_BYTES, Scan, Verdict,
+    self as core, FullText, Limit, Limits, Notice, Outcome, RECOGNIZED_BYTES, Scan, Spill, Verdict,
 };
 
 pub use options::{LimitError, ToolOptions, TruncateOptions};
 pub use retention::{SweepError, Swept, named_in};
 pub use spill::{SpillError, SpillFolder};
 
+use sequences::Sequences;
 use spill::Spool;
 
 /// Bytes read, hashed and written at a time: enough to share between two threads.
@@ -56,8 +58,10 @@ pub struct Truncator {
 pub struct Truncated<'a> {
     /// The text; the very one that came in where nothing was to be done.
     pub text: Cow<'a, str>,
-    /// What was cut from it; `None` if it goes on unchanged.
+    /// What was cut from it; `None` if nothing was.
     pub cut: Option<CutReport>,
+    /// Whether terminal control sequences were taken out of it, which is no cut.
+    pub stripped: bool,
 }
 
 /// What was cut from a text.
@@ -86,7 +90,8 @@ impl fmt::Debug for Truncator {
 }
 
 impl Truncator {
-    /// Takes the limits, and the folder for full texts. Touches no file yet.
+    /// Takes the limits, and the folder for full texts. Touches no file yet; where `readable` names
+    /// folders, it looks where these and the folder for full texts are.
     ///
     /// # Errors
     /// The first limit that leaves no room for a notice; [`TruncateOptions::check`] has them all.
@@ -96,13 +101,16 @@ impl Truncator {
         {
             return Err(error);
         }
-        let spill = SpillFolder::new(options.spill.as_deref(), options.shown_spill.as_deref());
+        let spill = options.spill_folder();
         Ok(Self { options, spill, redaction: None })
     }
 
     /// Lets `redaction` see each whole text first. Its result is what is cut *and* what is saved, so a
     /// secret across the cut is found, and none reaches the disk. It is asked for all tools but those
     /// that `skip`. With it, [`Truncator::truncate_reader`] holds the whole text in memory.
+    ///
+    /// With `strip-ansi` it is asked once more for the text without terminal sequences, which may have
+    /// stood inside a secret. If it finds one then, what is saved has no sequences either.
     #[must_use]
     pub fn with_redaction(self, redaction: Redaction) -> Self {
         Self { redaction: Some(redaction), ..self }
@@ -124,16 +132,28 @@ impl Truncator {
     /// Where the tool is set to `skip`, only invalid UTF-8 is replaced.
     pub fn truncate<'a>(&self, tool: Option<&str>, text: &'a [u8]) -> Truncated<'a> {
         let Some(limits) = self.options.limits(tool) else {
-            return Truncated { text: String::from_utf8_lossy(text), cut: None };
+            return Truncated::whole(String::from_utf8_lossy(text));
         };
-        let Some(redaction) = &self.redaction else { return self.within(&limits, text) };
+        let strips = self.options.strips(tool);
+        let Some(redaction) = &self.redaction else { return self.within(&limits, strips, text) };
         let decoded = String::from_utf8_lossy(text);
-        let redacted = redaction(&decoded);
+        let mut redacted = redaction(&decoded);
+        let mut stripped = false;
+        if strips && let Some(plain) = sequences::without(redacted.as_bytes()) {
+            let plain = String::from_utf8_lossy(&plain);
+            let again = redaction(&plain);
+            if again != plain {
+                stripped = true;
+                redacted = Cow::Owned(again.into_owned());
+            }
+        }
         if redacted == decoded {
             // Nothing to hide: binary text is saved as it came.
-            return self.within(&limits, text);
+            return self.within(&limits, strips, text);
         }
-        self.within(&limits, redacted.as_bytes()).into_owned()
+        let mut result = self.within(&limits, strips, redacted.as_bytes()).into_owned();
+        result.stripped |= stripped;
+        result
     }
 
     /// Truncates the result of `tool` as it is read. Memory is bounded by the limits (and by the
@@ -155,13 +175,23 @@ impl Truncator {
         let held = RECOGNIZED_BYTES.max(limits.max_bytes) as u64;
         reader.by_ref().take(held.saturating_add(1)).read_to_end(&mut start)?;
         if start.len() as u64 <= held {
-            return Ok(self.within(&limits, &start).into_owned());
+            return Ok(self.within(&limits, self.options.strips(tool), &start).into_owned());
         }
 
         let mut scan = Scan::new(limits);
         let mut spool = self.spill.open();
+        let mut sequences = self.options.strips(tool).then(Sequences::default);
+        let (mut bytes, mut plain) = (0, Vec::new());
         let mut take = |piece: &[u8]| {
-            scan.push(piece);
+            bytes += piece.len() as u64;
+            match &mut sequences {
+                None => scan.push(piece),
+                Some(sequences) => {
+                    plain.clear();
+                    sequences.strip(piece, &mut plain);
+                    scan.push(&plain);
+                }
+            }
             // The first failure is the reason; what was written until then is removed.
             let written = match &mut spool {
                 Ok(spool) => spool.write(piece),
@@ -180,29 +210,67 @@ impl Truncator {
                 read => take(&piece[..read]),
             }
         }
-        let full = match spool.and_then(Spool::finish) {
-            Ok(path) => self.spill.shown(&path),
-            Err(error) => FullText::NotSaved(error.to_string()),
-        };
+        if let Some(sequences) = &mut sequences {
+            plain.clear();
+            sequences.finish(&mut plain);
+            scan.push(&plain);
+        }
+        let stripped = sequences.is_some_and(|sequences| sequences.found());
         Ok(match scan.finish() {
-            Verdict::Over(excerpt) => excerpt.compose(full).into(),
-            // More bytes than `max_bytes` never fit.
-            Verdict::Fits(text) => Truncated { text: Cow::Owned(text), cut: None },
+            // Only without its sequences: more bytes than `max_bytes` never fit. The file is dropped.
+            Verdict::Fits(text) => Truncated { stripped, ..Truncated::whole(Cow::Owned(text)) },
+            Verdict::Over(excerpt) => {
+                let full = match spool.and_then(Spool::finish) {
+                    Ok(path) => self.spill.shown(&path),
+                    Err(error) => FullText::NotSaved(error.to_string()),
+                };
+                Truncated { stripped, ..excerpt.of_bytes(bytes).compose(full).into() }
+            }
         })
     }
 
-    fn within<'a>(&self, limits: &Limits, text: &'a [u8]) -> Truncated<'a> {
-        match core::truncate(text, limits, &mut self.spill.clone()) {
-            Outcome::Unchanged(text) => Truncated { text: Cow::Borrowed(text), cut: None },
-            Outcome::Cut(cut) => cut.into(),
-        }
+    fn within<'a>(&self, limits: &Limits, strips: bool, text: &'a [u8]) -> Truncated<'a> {
+        let plain = if strips && !self.is_ours(text) { sequences::without(text) } else { None };
+        let Some(plain) = plain else {
+            return match core::truncate(text, limits, &mut self.spill.clone()) {
+                Outcome::Unchanged(text) => Truncated::whole(Cow::Borrowed(text)),
+                Outcome::Cut(cut) => cut.into(),
+            };
+        };
+        let result = match core::examine(&plain, limits) {
+            Verdict::Fits(text) => Truncated::whole(Cow::Owned(text.to_owned())),
+            Verdict::Over(excerpt) => {
+                let full = self.spill.clone().save(text);
+                excerpt.of_bytes(text.len() as u64).compose(full).into()
+            }
+        };
+        Truncated { stripped: true, ..result }
+    }
+
+    /// Whether it is a result from before sequences were taken out: its check code counts on them. Only
+    /// the file proves it.
+    fn is_ours(&self, text: &[u8]) -> bool {
+        text.len() <= RECOGNIZED_BYTES
+            && memchr::memchr(sequences::ESC, text).is_some()
+            && std::str::from_utf8(text).ok().and_then(Notice::verify).is_some_and(|notice| {
+                match notice.full {
+                    FullText::Saved(place) | FullText::Kept(place) => self.spill.holds(&place),
+                    FullText::NotSaved(_) => false,
+                }
+            })
     }
 }
 
-impl Truncated<'_> {
+impl<'a> Truncated<'a> {
+    /// A text that nothing was cut from.
+    fn whole(text: Cow<'a, str>) -> Self {
+        Self { text, cut: None, stripped: false }
+    }
+
     /// The same, without a loan.
     pub fn into_owned(self) -> Truncated<'static> {
-        Truncated { text: Cow::Owned(self.text.into_owned()), cut: self.cut }
+        let Self { text, cut, stripped } = self;
+        Truncated { text: Cow::Owned(text.into_owned()), cut, stripped }
     }
 }
 
@@ -213,6 +281,7 @@ impl From<core::Truncated> for Truncated<'_> {
         Self {
             text: Cow::Owned(text),
             cut: Some(CutReport { notice, limit, kept_bytes, notice_at, body }),
+            stripped: false,
         }
     }
 }

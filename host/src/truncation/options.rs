@@ -6,6 +6,7 @@ use brute_core::truncation::{Keep, Limits, MIN_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::SpillFolder;
 use crate::quantity::{ByteSize, Span};
 
 /// Level one: what a single tool result may take before the rest goes to disk.
@@ -23,6 +24,11 @@ pub struct TruncateOptions {
     pub max_line_chars: usize,
     /// Which part is kept: `head`, `tail` or `ends`.
     pub keep: Keep,
+    /// Whether terminal control sequences (colors, cursor moves, titles, addresses of links) are taken
+    /// out of a result before it is measured. That alone saves nothing to disk: no word is lost. Where
+    /// something is cut as well, the full text is saved with them. What lacks its end loses its beginning
+    /// alone, and the eight-bit forms (U+0080 to U+009F) stay.
+    pub strip_ansi: bool,
     /// The folder for the full texts. A leading `~` is the home folder; left out, it is `tool-output`
     /// in brute's folder for data (`~/.local/share/brute` on Linux). Empty: full texts are not saved.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,6 +37,12 @@ pub struct TruncateOptions {
     /// inside a container for instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_spill: Option<String>,
+    /// The folders that the agent's tool for reading files can open. A leading `~` is the home folder,
+    /// links are followed. If full texts go anywhere else, there is a warning, and notices name no path:
+    /// they say that the text is kept for the operator. With `shown-spill`, the folders as the reader
+    /// sees them. Empty: it is not known that there is a limit.
+    #[schemars(example = ["."])]
+    pub readable: Vec<String>,
     /// Full texts that were not used for so long are removed.
     pub max_age: Span,
     /// The most that full texts may take together; the least recently used go first.
@@ -47,8 +59,10 @@ impl Default for TruncateOptions {
             max_bytes: ByteSize(limits.max_bytes as u64),
             max_line_chars: limits.max_line_chars,
             keep: limits.keep,
+            strip_ansi: false,
             spill: None,
             shown_spill: None,
+            readable: Vec::new(),
             max_age: Span::from_secs(7 * 86_400),
             max_total: ByteSize(1 << 30),
             tools: BTreeMap::new(),
@@ -76,6 +90,9 @@ pub struct ToolOptions {
     /// Which part is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<Keep>,
+    /// Whether terminal control sequences are taken out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strip_ansi: Option<bool>,
 }
 
 /// A limit that cannot be kept.
@@ -101,6 +118,18 @@ impl TruncateOptions {
             max_line_chars: own.max_line_chars.unwrap_or(self.max_line_chars),
             keep: own.keep.unwrap_or(self.keep),
         })
+    }
+
+    /// Whether terminal control sequences are taken out of results of `tool`.
+    pub fn strips(&self, tool: Option<&str>) -> bool {
+        let own = tool.and_then(|tool| self.tools.get(tool));
+        own.and_then(|own| own.strip_ansi).unwrap_or(self.strip_ansi)
+    }
+
+    /// Where full texts go, and what notices say of it.
+    pub fn spill_folder(&self) -> SpillFolder {
+        SpillFolder::new(self.spill.as_deref(), self.shown_spill.as_deref())
+            .readable_in(&self.readable)
     }
 
     /// Looks for limits that are too small to work with.
@@ -150,13 +179,17 @@ mod tests {
     fn a_tool_overrides_what_it_names() {
         let options = parse(
             "max-lines = 100\nmax-bytes = \"1MiB\"\n\
-             [tools]\nshell = { keep = \"tail\", max-bytes = 2048 }\nread = { skip = true }\n",
+             strip-ansi = true\n\
+             [tools]\nshell = { keep = \"tail\", max-bytes = 2048 }\nread = { skip = true }\n\
+             tui = { strip-ansi = false }\n",
         )
         .unwrap();
         let shell = options.limits(Some("shell")).unwrap();
         assert_eq!((shell.max_lines, shell.max_bytes, shell.keep), (100, 2048, Keep::Tail));
         assert_eq!(options.limits(Some("read")), None);
         assert_eq!(options.limits(Some("other")).unwrap().max_bytes, 1 << 20);
+        assert!(options.strips(None) && options.strips(Some("shell")));
+        assert!(!options.strips(Some("tui")));
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use brute_core::truncation::{FullText, Notice};
+use brute_core::truncation::Notice;
 
 use super::Truncator;
-use super::spill::{is_own_name, is_unfinished_name};
+use super::spill::{file_name_of, is_own_name, is_unfinished_name};
 
 /// A file that was begun so long ago was left behind by a process that is gone.
 const UNFINISHED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -87,9 +87,7 @@ impl Truncator {
 ///
 /// Collect them over all results of all live conversations for [`Truncator::sweep`].
 pub fn named_in(text: &str) -> Option<String> {
-    let FullText::Saved(place) = Notice::verify(text)?.full else { return None };
-    let name = place.rsplit(std::path::is_separator).next()?;
-    is_own_name(name).then(|| name.to_owned())
+    file_name_of(&Notice::verify(text)?.full)
 }
 
 struct Stored {

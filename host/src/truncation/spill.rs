@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, FileTimes};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use brute_core::truncation::{FullText, Spill};
@@ -29,6 +29,8 @@ pub struct SpillFolder {
     /// Nowhere, if full texts are not to be saved or the home folder is unknown.
     folder: Option<PathBuf>,
     shown: Option<String>,
+    /// Whether who reads a notice cannot open what it would name.
+    is_hidden: bool,
 }
 
 /// A full text that could not be saved. The result goes on nevertheless; its notice says why.
@@ -57,9 +59,44 @@ impl SpillFolder {
             None => directories::ProjectDirs::from("", "", "brute")
                 .map(|folders| folders.data_dir().join("tool-output")),
             Some("") => None,
-            Some(folder) => expand(folder).and_then(|folder| std::path::absolute(folder).ok()),
+            Some(folder) => located(folder),
         };
-        Self { folder, shown: shown.map(|shown| shown.trim_end_matches('/').to_owned()) }
+        let shown = shown.map(|shown| shown.trim_end_matches('/').to_owned());
+        Self { folder, shown, is_hidden: false }
+    }
+
+    /// Says that who reads a notice can open files in these folders alone; in any, if there are none.
+    /// Where full texts lie elsewhere, notices do not name their paths.
+    ///
+    /// A leading `~` is the home folder, a relative path begins at the current folder, and links are
+    /// followed. The names of a folder that is shown under another path mean nothing here: they are
+    /// compared as they are written.
+    #[must_use]
+    pub fn readable_in(self, folders: &[String]) -> Self {
+        let mut folders = folders.iter().filter_map(|folder| located(folder)).peekable();
+        let is_hidden = match (&self.shown, &self.folder) {
+            _ if folders.peek().is_none() => false,
+            (Some(shown), _) => located(shown).is_none_or(|shown| {
+                let shown = without_dots(&shown);
+                !folders.any(|folder| shown.starts_with(without_dots(&folder)))
+            }),
+            (None, Some(folder)) => {
+                let folder = real(folder);
+                !folders.any(|readable| folder.starts_with(real(&readable)))
+            }
+            (None, None) => false,
+        };
+        Self { is_hidden, ..self }
+    }
+
+    /// Whether who reads a notice can open what it names, as far as is known.
+    pub fn is_readable(&self) -> bool {
+        !self.is_hidden
+    }
+
+    /// Where on this machine the full text of a notice is, whatever the notice calls it.
+    pub fn file(&self, full: &FullText) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(file_name_of(full)?))
     }
 
     /// Where the full texts go.
@@ -98,13 +135,20 @@ impl SpillFolder {
         spool.finish()
     }
 
-    /// Where the notice says that `path` is.
+    /// What the notice says of where `path` is.
     pub(super) fn shown(&self, path: &Path) -> FullText {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        FullText::Saved(match (&self.shown, name) {
-            (Some(shown), Some(name)) => format!("{shown}/{name}"),
+        match path.file_stem() {
+            Some(digits) if self.is_hidden => FullText::Kept(digits.to_string_lossy().into_owned()),
+            _ => FullText::Saved(self.place(path)),
+        }
+    }
+
+    /// The path that readers know `path` by.
+    fn place(&self, path: &Path) -> String {
+        match (&self.shown, path.file_name()) {
+            (Some(shown), Some(name)) => format!("{shown}/{}", name.to_string_lossy()),
             _ => path.display().to_string(),
-        })
+        }
     }
 
     fn ready(&self) -> Result<&Path, SpillError> {
@@ -127,11 +171,13 @@ impl Spill for SpillFolder {
     }
 
     fn holds(&self, place: &str) -> bool {
-        let Some((_, name)) = place.rsplit_once(std::path::is_separator) else { return false };
-        let Some(path) = self.folder.as_ref().map(|folder| folder.join(name)) else { return false };
-        is_own_name(name)
-            && self.shown(&path) == FullText::Saved(place.into())
-            && fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
+        let Some(folder) = &self.folder else { return false };
+        let path = match place.rsplit_once(std::path::is_separator) {
+            Some((_, name)) => Some(folder.join(name))
+                .filter(|path| is_own_name(name) && self.place(path) == place),
+            None => self.file(&FullText::Kept(place.into())),
+        };
+        path.is_some_and(|path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file()))
     }
 }
 
@@ -192,6 +238,16 @@ fn name_of(digest: &blake3::Hash) -> String {
     format!("{}.{EXTENSION}", hex.get(..DIGITS).unwrap_or(&hex))
 }
 
+/// The name of the file with a full text.
+pub(super) fn file_name_of(full: &FullText) -> Option<String> {
+    let name = match full {
+        FullText::Saved(place) => place.rsplit(std::path::is_separator).next()?.to_owned(),
+        FullText::Kept(digits) => format!("{digits}.{EXTENSION}"),
+        FullText::NotSaved(_) => return None,
+    };
+    is_own_name(&name).then_some(name)
+}
+
 /// Whether a file of this name can only be a full text of ours.
 pub(super) fn is_own_name(name: &str) -> bool {
     name.strip_suffix(EXTENSION).and_then(|stem| stem.strip_suffix('.')).is_some_and(|stem| {
@@ -202,6 +258,35 @@ pub(super) fn is_own_name(name: &str) -> bool {
 /// Whether a file of this name is one that was never finished.
 pub(super) fn is_unfinished_name(name: &str) -> bool {
     name.starts_with(UNFINISHED)
+}
+
+/// The folder of a setting, from the root.
+fn located(folder: &str) -> Option<PathBuf> {
+    expand(folder).and_then(|folder| std::path::absolute(folder).ok())
+}
+
+/// The path without links, as far as there is something at it.
+fn real(path: &Path) -> PathBuf {
+    let known = path.ancestors().find_map(|known| Some((known.canonicalize().ok()?, known)));
+    match known {
+        Some((real, known)) => without_dots(&real.join(path.strip_prefix(known).unwrap_or(path))),
+        None => without_dots(path),
+    }
+}
+
+/// The path without `.` and `..`.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            _ => plain.push(component),
+        }
+    }
+    plain
 }
 
 /// Replaces a leading `~` by the home folder.
@@ -299,6 +384,55 @@ mod tests {
         let shown = SpillFolder::new(root.path().to_str(), Some("/mnt/out/"));
         assert_eq!(shown.shown(&path), FullText::Saved(format!("/mnt/out/{name}")));
         assert!(shown.holds(&format!("/mnt/out/{name}")) && !shown.holds(path.to_str().unwrap()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_named() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name).display().to_string();
+        fs::create_dir_all(root.path().join("work/deep")).unwrap();
+        let mut cases = vec![
+            // The folder for full texts, what readers see instead, what they can read, and whether.
+            ("work/out", None, vec![at("work")], true),
+            ("work", None, vec![at("work")], true),
+            ("out", None, vec![at("work")], false),
+            ("worker", None, vec![at("work")], false),
+            ("out", None, vec![at("work"), at("out")], true),
+            ("out", None, vec![], true),
+            ("work/missing/../../out", None, vec![at("work")], false),
+            ("work/deep/../out", None, vec![at("work/../work/.")], true),
+            ("out", Some("/mnt/out"), vec!["/mnt".to_owned()], true),
+            ("work/out", Some("/mnt/out"), vec![at("work")], false),
+            ("work/out", Some("/mnt/../out"), vec!["/mnt".to_owned()], false),
+            ("work/out", None, vec!["~/nowhere".to_owned(), "here".to_owned()], false),
+        ];
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::symlink;
+            symlink(root.path().join("work"), root.path().join("link")).unwrap();
+            symlink(root.path(), root.path().join("work/up")).unwrap();
+            cases.push(("link/out", None, vec![at("work")], true));
+            cases.push(("work/out", None, vec![at("link")], true));
+            cases.push(("work/up/out", None, vec![at("work")], false));
+        }
+        for (place, shown, readable, expected) in cases {
+            let spill = SpillFolder::new(Some(&at(place)), shown).readable_in(&readable);
+            assert_eq!(spill.is_readable(), expected, "{place} {shown:?} {readable:?}");
+            let path = spill.save_bytes(b"text").unwrap();
+            let full = spill.shown(&path);
+            let said = match &full {
+                FullText::Saved(place) | FullText::Kept(place) => place,
+                FullText::NotSaved(reason) => panic!("{reason}"),
+            };
+            assert_eq!(matches!(full, FullText::Saved(_)), expected);
+            assert!(expected || !said.contains(['/', '.']), "{said}");
+            assert!(spill.holds(said));
+            assert_eq!(spill.file(&full), Some(path.clone()));
+            fs::remove_file(path).unwrap();
+            assert!(!spill.holds(said));
+        }
+        // Who knows no home folder and saves nothing has nothing to hide.
+        assert!(SpillFolder::new(Some(""), None).readable_in(&[at("work")]).is_readable());
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 fn place(truncated: &Truncated<'_>) -> String {
     match &truncated.cut.as_ref().expect("cut").notice.full {
         FullText::Saved(place) => place.clone(),
-        FullText::NotSaved(reason) => panic!("not saved: {reason}"),
+        other => panic!("not saved in the open: {other:?}"),
     }
 }
 
@@ -198,12 +198,137 @@ fn what_was_cut_survives_the_sweep_while_it_is_named() {
     assert_eq!(truncator.sweep(now, &HashSet::new()).removed, 1);
 }
 
+fn stripping(folder: &Path) -> Truncator {
+    Truncator::new(TruncateOptions { strip_ansi: true, ..options(folder) }).unwrap()
+}
+
+#[test]
+fn sequences_go_only_if_they_are_to() {
+    let root = TempDir::new().unwrap();
+    let text = "\x1b[31mred\x1b[0m \x1b[3~kept \x1b[?25l\x1b[38;5;12mx\x1b[m \x1b(Bplain\x1b";
+    let as_it_is = truncator(root.path()).truncate(None, text.as_bytes());
+    assert_eq!((as_it_is.text.as_ref(), as_it_is.stripped), (text, false));
+    for result in [
+        stripping(root.path()).truncate(None, text.as_bytes()),
+        stripping(root.path()).truncate_reader(None, text.as_bytes()).unwrap(),
+    ] {
+        assert_eq!((result.text.as_ref(), result.stripped), ("red kept x plain", true));
+        assert_eq!(result.cut, None);
+    }
+    let mut options = TruncateOptions { strip_ansi: true, ..options(root.path()) };
+    let tui = ToolOptions { strip_ansi: Some(false), ..Default::default() };
+    options.tools.insert("tui".into(), tui);
+    options.tools.insert("read".into(), ToolOptions { skip: true, ..Default::default() });
+    let truncator = Truncator::new(options).unwrap();
+    for tool in ["tui", "read"] {
+        assert_eq!(truncator.truncate(Some(tool), text.as_bytes()).text, text);
+        assert_eq!(truncator.truncate_reader(Some(tool), text.as_bytes()).unwrap().text, text);
+    }
+    let plain = "no sequence".to_owned();
+    let result = truncator.truncate(None, plain.as_bytes());
+    assert!(!result.stripped && matches!(result.text, Cow::Borrowed(_)));
+    // Nothing was cut, so there is nothing to have back.
+    assert!(files(root.path()).is_empty());
+}
+
+#[test]
+fn limits_are_measured_without_sequences_and_the_file_has_them() {
+    let root = TempDir::new().unwrap();
+    let truncator = stripping(root.path());
+    // Far over every limit, but not without its colors.
+    let colors = "\x1b[38;5;12m\x1b[0m".repeat(200_000) + "end\n";
+    for text in [&colors[..], &colors[colors.len() - 1500..]] {
+        for result in [
+            truncator.truncate(None, text.as_bytes()),
+            truncator.truncate_reader(None, text.as_bytes()).unwrap(),
+        ] {
+            assert!(result.text.ends_with("end\n") && result.text.len() < 20 && result.stripped);
+            assert_eq!(result.cut, None);
+        }
+    }
+    assert!(files(root.path()).is_empty());
+    for lines in [3000, 300_000] {
+        let text = "\x1b[32mok\x1b[0m \x1b]8;;http://e.x\x1b\\row\x1b]8;;\x1b\\\n".repeat(lines);
+        let result = truncator.truncate(None, text.as_bytes());
+        assert_eq!(truncator.truncate_reader(None, text.as_bytes()).unwrap(), result);
+        assert!(result.text.starts_with("ok row\nok row\n") && !result.text.contains('\x1b'));
+        assert_eq!(fs::read_to_string(place(&result)).unwrap(), text);
+        let notice = &result.cut.as_ref().unwrap().notice;
+        assert_eq!((notice.total_lines, notice.total_bytes), (lines as u64, text.len() as u64));
+        assert!(result.text.contains(&format!("({} bytes in all)", text.len())));
+        assert_eq!(truncator.truncate(None, result.text.as_bytes()).cut, None);
+    }
+}
+
+#[test]
+fn a_result_from_before_sequences_went_is_not_cut_again() {
+    let root = TempDir::new().unwrap();
+    let text = "\x1b[32mrow\x1b[0m\n".repeat(3000);
+    let once = truncator(root.path()).truncate(None, text.as_bytes());
+    let again = stripping(root.path()).truncate(None, once.text.as_bytes());
+    assert_eq!((&again.text, again.stripped), (&once.text, false));
+    // Without its file it is any text.
+    fs::remove_file(place(&once)).unwrap();
+    assert!(stripping(root.path()).truncate(None, once.text.as_bytes()).stripped);
+}
+
+#[test]
+fn a_sequence_does_not_hide_a_secret() {
+    let root = TempDir::new().unwrap();
+    let truncator = stripping(root.path())
+        .with_redaction(Arc::new(|text| text.replace("sk-secret", "[redacted]").into()));
+    let text = format!("sk-\x1b[1msecret\x1b[0m sk-secret\n{}", "row\n".repeat(3000));
+    let result = truncator.truncate(None, text.as_bytes());
+    assert!(result.stripped && result.text.starts_with("[redacted] [redacted]\n"));
+    let saved = fs::read_to_string(place(&result)).unwrap();
+    assert!(saved.starts_with("[redacted] [redacted]\n") && saved.ends_with("row\n"));
+}
+
+#[test]
+fn a_path_that_cannot_be_read_is_not_named() {
+    let root = TempDir::new().unwrap();
+    let readable = vec![root.path().join("work").display().to_string()];
+    let text = "row\n".repeat(5000);
+    let inside = root.path().join("work/out");
+    let options = |folder: &Path| TruncateOptions { readable: readable.clone(), ..options(folder) };
+    let result = Truncator::new(options(&inside)).unwrap().truncate(None, text.as_bytes());
+    assert!(result.text.contains(&format!("full text: {}/", inside.display())));
+
+    let outside = root.path().join("out");
+    let truncator = Truncator::new(options(&outside)).unwrap();
+    let result = truncator.truncate(None, text.as_bytes());
+    let full = &result.cut.as_ref().unwrap().notice.full;
+    let file = truncator.spill().file(full).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    let digits = file.file_stem().unwrap().to_str().unwrap();
+    assert!(result.text.contains(&format!(
+        "; full text kept for the operator, where you cannot read it, as {digits}; ask for less at a time; "
+    )));
+    assert!(!result.text.contains("out/") && !result.text.contains(".txt"));
+    let large = text.repeat(100);
+    let read = truncator.truncate_reader(None, large.as_bytes()).unwrap();
+    assert_eq!(read, truncator.truncate(None, large.as_bytes()));
+    assert_eq!(files(&outside).len(), 2);
+
+    // It is known again and swept like any other.
+    assert_eq!(truncator.truncate(None, result.text.as_bytes()).cut, None);
+    let live = HashSet::from_iter(named_in(&result.text));
+    assert_eq!(live, HashSet::from([format!("{digits}.txt")]));
+    fs::remove_file(&file).unwrap();
+    let tight = TruncateOptions { max_lines: 10, ..options(&outside) };
+    assert!(Truncator::new(tight).unwrap().truncate(None, result.text.as_bytes()).cut.is_some());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
     fn both_ways_agree_and_lose_nothing(
-        lines in vec(("[a-zé中😀\r]{0,12}", 1usize..9000), 1..12),
+        lines in vec(
+            ("[a-zé中😀\r]{0,12}|\u{1b}\\[[0-9;]{0,3}[m~]?[a-z\u{7}]{0,3}|\u{1b}\\]0;[a-z\u{7}]{0,4}", 1usize..9000),
+            1..12,
+        ),
+        strip_ansi in any::<bool>(),
         keep in prop::sample::select(&[Keep::Head, Keep::Tail, Keep::Ends][..]),
         max_lines in 1usize..60,
         max_bytes in 1024u64..4096,
@@ -212,12 +337,19 @@ proptest! {
         // Beyond what is held in memory, so that the file is written while it is read.
         let text = text.repeat(RECOGNIZED_BYTES / text.len() + 1);
         let root = TempDir::new().unwrap();
-        let options = TruncateOptions { keep, max_lines, max_bytes: ByteSize(max_bytes), ..options(root.path()) };
+        let options =
+            TruncateOptions { keep, max_lines, max_bytes: ByteSize(max_bytes), strip_ansi, ..options(root.path()) };
         let truncator = Truncator::new(options).unwrap();
         let result = truncator.truncate(None, text.as_bytes());
         prop_assert_eq!(&truncator.truncate_reader(None, text.as_bytes()).unwrap(), &result);
         prop_assert!(result.text.len() as u64 <= max_bytes);
         prop_assert!(result.text.split_inclusive('\n').count() <= max_lines);
+        prop_assert!(!(result.stripped && result.text.contains(char::from(27))));
+        if result.cut.is_none() {
+            // Only its sequences were too much.
+            prop_assert!(result.stripped && files(root.path()).is_empty());
+            return Ok(());
+        }
         prop_assert!(fs::read_to_string(place(&result)).unwrap() == text);
         prop_assert_eq!(files(root.path()).len(), 1);
         prop_assert_eq!(truncator.truncate(None, result.text.as_bytes()).cut, None);

@@ -104,7 +104,12 @@ fn spill(config: &brute_host::config::Config) -> Phase {
         Err(error) => return Phase { name, ok: false, found: error.to_string() },
     };
     let found = match truncator.spill().path() {
-        Some(path) => format!("full texts go to {}", path.display()),
+        Some(path) if truncator.spill().is_readable() => {
+            format!("full texts go to {}", path.display())
+        }
+        Some(path) => {
+            format!("full texts go to {}, where the model cannot read them", path.display())
+        }
         None => styled(DIM, "full texts are not saved"),
     };
     Phase { name, ok: true, found }

@@ -12,8 +12,8 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
     if !global.quiet && !args.json {
         session::say_repairs(&document);
     }
-    let setup = setup::load(global, !args.json)?;
-    let sizing = setup.sizing(&args.room, &document)?;
+    let config = setup::load(global, !args.json)?;
+    let sizing = setup::sizing(&config, &args.room, &document)?;
     let done = setup::run(global, &sizing, &document)?;
     let options = WriteOptions { alternate_roles: args.alternate_roles };
     let written = document.write(&done.conversation, &options);
@@ -22,7 +22,8 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
         None => output::data(&written)?,
     }
     if args.json {
-        output::say_json(&report::Report::of(&document, &sizing, &done));
+        let messages = session::messages_in(&written, &document, &args.session)?;
+        output::say_json(&report::Report::of(&document, &sizing, &done, messages));
     } else if !global.quiet {
         let name = session::name(&args.session.file);
         output::say(&report::heading(&name, &document, &sizing, &done));

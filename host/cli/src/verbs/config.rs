@@ -11,9 +11,9 @@ pub(crate) fn run(global: &Global, args: &Config) -> Done {
     let text = match &args.key {
         Some(key) => config::reference(key, &Layers::built_in()).map_err(Failure::configuration)?,
         None if args.reference => config::reference_markdown(&Layers::built_in()),
-        None if args.defaults => config::defaults_toml().to_owned(),
+        None if args.defaults => config::defaults_toml(&Layers::built_in()),
         // What is in force is what people ask for, with or without saying so.
-        None => setup::load(global, true)?.config.resolved_toml(&Layers::built_in()),
+        None => setup::load(global, true)?.resolved_toml(&Layers::built_in()),
     };
     output::text(&text)?;
     Ok(Exit::Fitted)

@@ -19,8 +19,8 @@ pub(crate) fn run(global: &Global, args: &Count) -> Done {
     if !global.quiet {
         session::say_repairs(&document);
     }
-    let setup = setup::load(global, true)?;
-    let sizing = setup.counting(&args.room, &document)?;
+    let config = setup::load(global, true)?;
+    let sizing = setup::counting(&config, &args.room, &document);
     let sums = Sums::of(&document, &sizing);
     match args.json {
         true => output::json(&sums)?,

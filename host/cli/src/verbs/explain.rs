@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use brute_core::{Message, MessageId, PartView, Role};
-use brute_host::formats::Document;
+use brute_host::formats::{Document, WriteOptions};
 use brute_host::ladder::Compaction;
 
 use crate::args::{Explain, Global};
@@ -20,11 +20,13 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     if !global.quiet {
         session::say_repairs(&document);
     }
-    let setup = setup::load(global, true)?;
-    let sizing = setup.sizing(&args.room, &document)?;
+    let config = setup::load(global, true)?;
+    let sizing = setup::sizing(&config, &args.room, &document)?;
     let done = setup::run(global, &sizing, &document)?;
     if args.json {
-        output::json(&report::Report::of(&document, &sizing, &done))?;
+        let written = document.write(&done.conversation, &WriteOptions::default());
+        let messages = session::messages_in(&written, &document, &args.session)?;
+        output::json(&report::Report::of(&document, &sizing, &done, messages))?;
         return Ok(report::exit(&done));
     }
     let mut text = report::heading(&session::name(&args.session.file), &document, &sizing, &done);

@@ -7,4 +7,5 @@ pub(crate) mod count;
 pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod layers;
+pub(crate) mod man;
 pub(crate) mod truncate;

@@ -14,19 +14,22 @@ use crate::{output, session, setup};
 #[serde(rename_all = "kebab-case")]
 struct Report {
     cut: bool,
+    /// Whether terminal sequences were taken out, which is no cut.
+    stripped: bool,
     total_lines: Option<u64>,
     total_bytes: Option<u64>,
     kept_bytes: Option<u64>,
-    /// Where the full text is.
+    /// Where the full text is: as the notice says, or, if it may not say it, on this machine.
     full_text: Option<String>,
+    /// Whether the model can read it there, as far as is known.
+    readable: Option<bool>,
     /// Why the full text is nowhere, if it was cut and could not be saved.
     not_saved: Option<String>,
 }
 
 pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
-    let setup = setup::load(global, !args.json)?;
-    let truncator =
-        Truncator::new(setup.config.truncate.clone()).map_err(Failure::configuration)?;
+    let config = setup::load(global, !args.json)?;
+    let truncator = Truncator::new(config.truncate).map_err(Failure::configuration)?;
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
     let input = session::open(file)?;
     let result = truncator
@@ -34,16 +37,22 @@ pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
         .map_err(|error| session::cannot_read(file, &error))?;
     output::data(result.text.as_bytes())?;
     if args.json {
-        let (full_text, not_saved) = match result.cut.as_ref().map(|cut| cut.notice.full.clone()) {
-            Some(FullText::Saved(place)) => (Some(place), None),
-            Some(FullText::NotSaved(reason)) => (None, Some(reason)),
+        let full = result.cut.as_ref().map(|cut| &cut.notice.full);
+        let (full_text, not_saved) = match full {
+            Some(FullText::Saved(place)) => (Some(place.clone()), None),
+            Some(kept @ FullText::Kept(_)) => {
+                (truncator.spill().file(kept).map(|file| file.display().to_string()), None)
+            }
+            Some(FullText::NotSaved(reason)) => (None, Some(reason.clone())),
             None => (None, None),
         };
         output::say_json(&Report {
             cut: result.cut.is_some(),
+            stripped: result.stripped,
             total_lines: result.cut.as_ref().map(|cut| cut.notice.total_lines),
             total_bytes: result.cut.as_ref().map(|cut| cut.notice.total_bytes),
             kept_bytes: result.cut.as_ref().map(|cut| cut.kept_bytes as u64),
+            readable: full_text.as_ref().map(|_| truncator.spill().is_readable()),
             full_text,
             not_saved,
         });

@@ -14,7 +14,9 @@ use crate::support::expand::expand;
 use crate::support::run::{Cut, Run, Verdict};
 use crate::support::runner::Lab;
 use crate::support::session::Session;
+use crate::support::settings::warnings;
 use crate::support::truncator::{cut, options, truncator};
+use crate::support::wire::items;
 
 pub(crate) const TABLE: Table = &[
     // A truncator sees the text alone, success or failure alike: the flag stays with its owner.
@@ -56,12 +58,8 @@ pub(crate) const TABLE: Table = &[
         };
         each(run, crlf, "a carriage return stands alone")
     }),
-    ("113", "With stripping", |_, _| {
-        Verdict::Skip("removing terminal sequences is not a setting of this tool".into())
-    }),
-    ("113", "Without stripping", |run, _| {
-        each(run, |cut| cut.text.as_bytes() == cut.input, "the text changed")
-    }),
+    ("113", "With stripping", sequences_go),
+    ("113", "Without stripping", sequences_stay),
     ("115", "The body holds no U+0000", |run, _| {
         each(run, |cut| !cut.text.contains('\0'), "it does")
     }),
@@ -76,9 +74,7 @@ pub(crate) const TABLE: Table = &[
     ("117", "The body of the first text", |run, _| {
         each(run, |cut| cut.text.len() <= 51200, "it is longer")
     }),
-    ("118", "With an overflow_dir outside", |_, _| {
-        Verdict::Skip("`readable_dirs` is not a setting of this tool".into())
-    }),
+    ("118", "With an overflow_dir outside", out_of_reach_is_told),
     ("118", "The path in the hint is absolute", |run, _| {
         let absolute = |cut: &Cut| cut.file.as_ref().is_some_and(|path| path.is_absolute());
         each(run, absolute, "it is not")
@@ -133,6 +129,51 @@ fn each(run: &Run, holds: impl Fn(&Cut) -> bool, otherwise: &str) -> Verdict {
             format!("{otherwise} ({}, `{start}`…)", cut.mode)
         })
     }))
+}
+
+/// The one-byte forms stay, as documented.
+fn sequences_go(run: &Run, _: &Lab<'_>) -> Verdict {
+    let texts: Vec<&str> = run.cuts.iter().map(|cut| cut.text.as_str()).collect();
+    let wanted = ["red kept x", "text", "link", "plain", "\u{9b}31mc1"];
+    Verdict::of(texts == wanted, || format!("{texts:?}"))
+}
+
+fn sequences_stay(_: &Run, lab: &Lab<'_>) -> Verdict {
+    let mut input = lab.variant.input.clone();
+    input["strip_ansi"] = false.into();
+    match lab.rerun(&input, &lab.variant.settings) {
+        Ok(run) => each(&run, |cut| cut.text.as_bytes() == cut.input, "the text changed"),
+        Err(why) => Verdict::Fail(why),
+    }
+}
+
+/// Both: a warning at load, with its place, and a notice without the path.
+fn out_of_reach_is_told(_: &Run, lab: &Lab<'_>) -> Verdict {
+    let outside = lab.folders.fill("$TMP/elsewhere");
+    let run = match lab.with_settings(|settings| settings["overflow_dir"] = json!(outside)) {
+        Ok(run) => run,
+        Err(why) => return Verdict::Fail(why),
+    };
+    let unnamed = |cut: &Cut| {
+        cut.saved().as_ref() == Some(&cut.input)
+            && !cut.text.contains(&outside)
+            && cut.notice().contains("kept for the operator, where you cannot read it")
+    };
+    let warned = |folder: &str| {
+        let readable = items(&lab.variant.settings["readable_dirs"]).iter();
+        let readable: Vec<_> =
+            readable.filter_map(|dir| dir.as_str()).map(|dir| lab.folders.fill(dir)).collect();
+        warnings(&format!("[truncate]\nspill = {folder:?}\nreadable = {readable:?}\n"))
+    };
+    let (inside, outside_said) = (warned(&lab.folders.fill("$WORKSPACE/out")), warned(&outside));
+    Verdict::all([
+        each(&run, unnamed, "the notice names the path, or there is no file"),
+        Verdict::of(inside.is_empty(), || format!("a good folder is warned of: {inside:?}")),
+        Verdict::of(
+            matches!(outside_said.as_slice(), [said] if said.starts_with("brute.toml:2:9: warning: ")),
+            || format!("the warnings are {outside_said:?}"),
+        ),
+    ])
 }
 
 fn has_mark(cut: &Cut) -> bool {

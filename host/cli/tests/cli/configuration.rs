@@ -253,6 +253,19 @@ fn init_writes_what_check_accepts_and_never_overwrites() {
 }
 
 #[test]
+fn the_defaults_are_what_check_accepts() {
+    let place = Place::new();
+    let defaults = place.brute("config --defaults");
+    assert_eq!(defaults.code, Some(0));
+    place.write("brute.toml", &defaults.out);
+    let checked = place.brute("check --deny-warnings");
+    assert_eq!(checked.code, Some(0), "{}", checked.err);
+    let without = place.brute("check --no-config");
+    let phases = |out: &str| out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(phases(&checked.out), phases(&without.out));
+}
+
+#[test]
 fn what_a_key_means() {
     let ended = Place::new().brute("config trigger.compact-at");
     assert_eq!(ended.code, Some(0));

@@ -119,6 +119,74 @@ fn a_tool_result_comes_back_even_if_its_full_text_cannot_be_kept() {
 }
 
 #[test]
+fn a_tool_result_loses_its_terminal_sequences_if_it_is_to() {
+    let place = Place::new();
+    let text = "\u{1b}[31mred\u{1b}[0m \u{1b}]8;;http://e.x\u{1b}\\link\u{1b}]8;;\u{1b}\\\n";
+    let line = "truncate --tool shell --json";
+    let ended = place.piped(line, text);
+    assert_eq!((ended.out.as_str(), &ended.err_json()["stripped"]), (text, &false.into()));
+    for set in ["truncate.strip-ansi=true", "truncate.tools.shell.strip-ansi=true"] {
+        let ended = place.piped(&format!("{line} --set {set}"), text);
+        let report = ended.err_json();
+        assert_eq!(ended.out, "red link\n", "{set}");
+        assert_eq!((&report["cut"], &report["stripped"]), (&false.into(), &true.into()));
+    }
+}
+
+#[test]
+fn a_full_text_out_of_reach_is_told_and_not_named() {
+    let place = Place::with([("brute.toml", "[truncate]\nreadable = [\".\"]\nspill = \"out\"\n")]);
+    let text = "a line\n".repeat(5_000);
+    let full = |ended: &super::place::Ended| {
+        let report = ended.err_json();
+        let full = report["full-text"].as_str().expect("it names the file").to_owned();
+        assert_eq!(std::fs::read_to_string(&full).expect("the file is there"), text);
+        (full, report["readable"].as_bool())
+    };
+    let ended = place.piped("truncate --json", &text);
+    let (file, readable) = full(&ended);
+    assert!(ended.out.contains(&file) && readable == Some(true), "{}", ended.out);
+
+    std::fs::create_dir(place.path("work")).expect("a folder can be made");
+    place.write("brute.toml", "[truncate]\nreadable = [\"work\"]\nspill = \"out\"\n");
+    let ended = place.piped("truncate --json", &text);
+    let (_, readable) = full(&ended);
+    assert_eq!(readable, Some(false));
+    assert!(ended.out.contains("kept for the operator"), "{}", ended.out);
+    assert!(!ended.out.contains("/out/"), "{}", ended.out);
+    let checked = place.brute("check");
+    assert_eq!(checked.code, Some(0));
+    assert_eq!(place.brute("check --deny-warnings").code, Some(2));
+    insta::assert_snapshot!(checked.stable(&format!("{}{}", checked.err, checked.out)), @r#"
+    warning: the model cannot read full texts: `[folder]/out` lies outside of the folders in `readable`
+     --> brute.toml:3:9
+      |
+    3 | spill = "out"
+      |         ^^^^^
+      |
+      = help: set `spill` to a folder below one of them; as it is, notices name no path
+    ok  files            brute.toml
+    ok  keys and values  1 finding, see above
+    ok  ladder           tool-results > sliding-window
+    ok  window           by the model that a session names
+    ok  tool output      full texts go to [folder]/out, where the model cannot read them
+    can be used
+    "#);
+    // Where the folder is the default, the one for reading is what stands in the file.
+    place.write("brute.toml", "[truncate]\nreadable = [\"work\"]\n");
+    insta::assert_snapshot!(place.brute("truncate").said(), @r#"
+    exit 0
+    warning: the model cannot read full texts: `[folder]/brute/tool-output` lies outside of the folders in `readable`
+     --> brute.toml:2:12
+      |
+    2 | readable = ["work"]
+      |            ^^^^^^^^
+      |
+      = help: set `spill` to a folder below one of them; as it is, notices name no path
+    "#);
+}
+
+#[test]
 fn a_short_tool_result_passes_unchanged() {
     for line in ["truncate", "truncate -", "truncate --tool shell"] {
         for text in ["", "short\r\n", "no end of line"] {

@@ -42,17 +42,101 @@ fn a_count_adds_up() {
 }
 
 #[test]
+fn messages_are_counted_as_they_stand_in_the_file() {
+    let text = "row ".repeat(600);
+    let result =
+        |id: &str| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"{text}"}}"#);
+    let call = |id: &str| format!(r#"{{"type":"tool_use","id":"{id}","name":"ls","input":{{}}}}"#);
+    // Two results and a sentence are one message here.
+    let session = format!(
+        r#"{{"model":"claude-sonnet-4-5","max_tokens":9,"system":"Be brief.","messages":[
+        {{"role":"user","content":"go"}},
+        {{"role":"assistant","content":[{},{}]}},
+        {{"role":"user","content":[{},{},{{"type":"text","text":"and now?"}}]}},
+        {{"role":"assistant","content":[{}]}},
+        {{"role":"user","content":[{}]}},
+        {{"role":"assistant","content":"done"}}]}}"#,
+        call("a"),
+        call("b"),
+        result("a"),
+        result("b"),
+        call("c"),
+        result("c"),
+    );
+    let place = Place::with([("session.json", &session)]);
+    for (to, after) in [(2_000, 6), (60, 4)] {
+        let compacted = place.brute(&format!("compact session.json --to {to} --json"));
+        let report = compacted.err_json();
+        let messages = compacted.out_json()["messages"].as_array().map(Vec::len);
+        assert_eq!((&report["messages-before"], messages), (&6.into(), Some(after)), "{report}");
+        assert_eq!(report["messages-after"], after, "{report}");
+        let explained = place.brute(&format!("explain session.json --to {to} --json")).out_json();
+        assert_eq!(explained["messages-before"], 6);
+        assert_eq!(explained["messages-after"], after);
+    }
+}
+
+#[test]
 fn completions_and_manual_page() {
     for (line, sign) in [
         ("completions bash", "complete -F _brute"),
         ("completions zsh", "#compdef brute"),
         ("completions fish", "complete -c brute"),
         ("man", ".TH brute 1"),
+        ("man compact", ".TH brute-compact 1"),
     ] {
         let ended = Place::new().brute(line);
         assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{line}");
         assert!(ended.out.contains(sign), "{line}");
     }
+}
+
+#[test]
+fn every_verb_has_a_manual_page_with_its_options() {
+    let place = Place::new();
+    insta::assert_snapshot!(place.brute("man --out doc/man").said(), @"
+    exit 0
+    wrote 12 manual pages to doc/man
+    ");
+    for (page, options) in [
+        ("brute.1", &["brute\\-compact(1)", "\\-\\-config", "Exit codes"][..]),
+        ("brute-compact.1", &["\\-\\-window", "\\-\\-repair", "\\-\\-config"]),
+        ("brute-truncate.1", &["\\-\\-tool", "\\-\\-set"]),
+        ("brute-man.1", &["\\-\\-out"]),
+    ] {
+        let text = place.read(&format!("doc/man/{page}"));
+        for option in options {
+            assert!(text.contains(option), "{page} has no {option}:\n{text}");
+        }
+        let verb = page.strip_prefix("brute-").and_then(|verb| verb.strip_suffix(".1"));
+        let line = verb.map_or_else(|| "man".to_owned(), |verb| format!("man {verb}"));
+        assert_eq!(place.brute(&line).out, text, "{line}");
+    }
+    place.write("file", "");
+    insta::assert_snapshot!(
+        place.transcript([
+            ("no such verb", "man nope", ""),
+            ("both", "man compact --out doc", ""),
+            ("below a file", "man --out file/man", ""),
+        ]),
+        @"
+    ## no such verb
+    exit 2
+    error: there is no verb `nope`; there are `compact`, `explain`, `count`, `truncate`, `check`, `layers`, `config`, `schema`, `init`, `completions`, `man`
+
+    ## both
+    exit 2
+    error: the argument '[VERB]' cannot be used with '--out <DIR>'
+
+    Usage: brute man <VERB>
+
+    For more information, try '--help'.
+
+    ## below a file
+    exit 3
+    error: cannot make the folder `file/man`: Not a directory (os error 20)
+    "
+    );
 }
 
 #[test]
@@ -75,7 +159,7 @@ fn help_lists_verbs_and_exit_codes() {
       schema       Print the JSON Schema of brute.toml, for editors
       init         Write a brute.toml to start from
       completions  Print a script that completes brute's arguments in your shell
-      man          Print the manual page (roff)
+      man          Print a manual page (roff), or write all of them
       help         Print this message or the help of the given subcommand(s)
 
     Options:

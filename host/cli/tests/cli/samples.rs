@@ -28,12 +28,16 @@ fn sessions_get_smaller_and_stay_conversations() {
         let name = session.display();
         let before = place.brute(&format!("count '{name}' --json")).out_json();
         let size = before["tokens"].as_u64().expect("a number");
-        let ended =
-            place.brute(&format!("compact '{name}' --window 1m --to {} -o smaller", size / 2));
+        let ended = place
+            .brute(&format!("compact '{name}' --window 1m --to {} -o smaller --json", size / 2));
         assert_eq!(ended.code, Some(0), "{name}: {}", ended.err);
+        let report = ended.err_json();
         let after = place.brute("count smaller --json").out_json();
         assert_eq!(after["format"], before["format"], "{name}");
         assert!(after["tokens"].as_u64() <= Some(size / 2), "{name}: {after}");
+        // As people count them: what stands in the files.
+        assert_eq!(report["messages-before"], before["messages"], "{name}");
+        assert_eq!(report["messages-after"], after["messages"], "{name}");
         let written = place.read("smaller");
         let texts = match session.extension().is_some_and(|ending| ending == "jsonl") {
             true => written.lines().collect(),

@@ -57,6 +57,8 @@ fn windows_that_make_no_sense() {
       |
     1 | window.reserve=1.0
       |                ^^^
+      |
+      = help: it is what stays free for the reply: give less, such as `0.1`
 
     ## a model that nobody knows
     exit 2

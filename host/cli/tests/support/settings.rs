@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use brute_host::config::{Config, Origin, Room, RoomError, Source, Sources, load};
+use brute_host::config::{Config, Loaded, Origin, Room, RoomError, Source, Sources, load};
 use brute_host::layers::Layers;
 use brute_host::tokens::CounterKind;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use super::wire::items;
 const LADDER: [&str; 3] = ["tool_results", "sliding_window", "summarize"];
 
 /// The settings that are understood. Some only say what a case takes for granted.
-const UNDERSTOOD: [&str; 24] = [
+const UNDERSTOOD: [&str; 25] = [
     "below_target",
     "counter",
     "keep_age_s",
@@ -26,6 +26,7 @@ const UNDERSTOOD: [&str; 24] = [
     "models",
     "never_prune_tools",
     "overflow_dir",
+    "readable_dirs",
     "redact_hook",
     "reserve_output",
     "skip_size_check",
@@ -84,11 +85,20 @@ pub(crate) fn room(
 /// # Errors
 /// What is wrong with it, in the tool's words.
 pub(crate) fn config(text: &str, own_summarizer: bool) -> Result<Config, String> {
-    let file = Source { name: "brute.toml".into(), text: text.into(), origin: Origin::Project };
-    let sources = Sources { project: Some(file), own_summarizer, ..Sources::default() };
-    let loaded = load(&sources, &Layers::built_in());
+    let loaded = loaded(text, own_summarizer);
     let words: Vec<String> = loaded.diagnostics.iter().map(ToString::to_string).collect();
     loaded.config.ok_or_else(|| words.join("\n"))
+}
+
+/// What the tool says about a text that is a configuration or is none, each with its place.
+pub(crate) fn warnings(text: &str) -> Vec<String> {
+    loaded(text, false).diagnostics.iter().map(ToString::to_string).collect()
+}
+
+fn loaded(text: &str, own_summarizer: bool) -> Loaded {
+    let file = Source { name: "brute.toml".into(), text: text.into(), origin: Origin::Project };
+    let sources = Sources { project: Some(file), own_summarizer, ..Sources::default() };
+    load(&sources, &Layers::built_in())
 }
 
 /// The settings as a `brute.toml`.

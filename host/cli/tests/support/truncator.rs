@@ -59,7 +59,11 @@ pub(crate) fn options(settings: &Value, folders: &Folders, mode: &str) -> Trunca
         max_line_chars: number("max_line_chars")
             .map_or(default.max_line_chars, |chars| chars as usize),
         keep: if mode == "tail" { Keep::Tail } else { Keep::Head },
+        strip_ansi: settings["strip_ansi"].as_bool().unwrap_or(false),
         spill: settings["overflow_dir"].as_str().map(|folder| folders.fill(folder)),
+        readable: (items(&settings["readable_dirs"]).iter().filter_map(Value::as_str))
+            .map(|folder| folders.fill(folder))
+            .collect(),
         ..default
     }
 }
@@ -97,6 +101,10 @@ pub(crate) fn cut(truncator: &Truncator, mode: &str, input: &[u8]) -> Cut {
         let not_saved = match full {
             FullText::Saved(path) => {
                 file = Some(PathBuf::from(path));
+                None
+            }
+            kept @ FullText::Kept(_) => {
+                file = truncator.spill().file(&kept);
                 None
             }
             FullText::NotSaved(reason) => Some(reason),
@@ -149,6 +157,12 @@ fn tasks(input: &Value) -> Vec<(String, Vec<u8>)> {
 pub(crate) fn truncate(input: &Value, settings: &Value, folders: &Folders) -> Result<Run, String> {
     let mut run = Run { settings: settings.clone(), ..Run::default() };
     run.settings["folders"] = folders.names();
+    // A case says with its texts whether their sequences are to go.
+    let mut settings = settings.clone();
+    if let Some(strip) = input.get("strip_ansi") {
+        settings["strip_ansi"] = strip.clone();
+    }
+    let settings = &settings;
     for (mode, text) in tasks(input) {
         let first = truncator(settings, folders, &mode)?;
         let begun = Instant::now();

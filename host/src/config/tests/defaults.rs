@@ -14,7 +14,7 @@ fn the_file_is_what_the_sections_and_layers_say() {
         return;
     }
     let hint = "run this test with UPDATE_DEFAULTS=1 to write defaults.toml anew";
-    similar_lines(&rendered, defaults_toml(), hint);
+    similar_lines(&rendered, resolve::DEFAULTS, hint);
 }
 
 fn similar_lines(rendered: &str, file: &str, hint: &str) {
@@ -41,6 +41,25 @@ fn the_file_is_right_and_says_what_the_types_say() {
 }
 
 #[test]
+fn the_defaults_are_a_file_that_changes_nothing() {
+    let text = defaults_toml(&layers());
+    assert_eq!(said(&text), "");
+    let (with, without) = (good(&project(&text)), Config::default());
+    assert_eq!(with.truncate, without.truncate);
+    assert_eq!(with.trigger, without.trigger);
+    assert_eq!(with.window, without.window);
+    assert_eq!(with.keep, without.keep);
+    assert_eq!(format!("{:?}", with.ladder), format!("{:?}", without.ladder));
+    // With the comment signs off, the rung that needs a summarizer is as it is by default.
+    let rung = "# [[ladder]]\n# layer = \"summarize\"\n";
+    assert_eq!(text.matches(rung).count(), 1, "{text}");
+    let text = text.replace(rung, "[[ladder]]\nlayer = \"summarize\"\n");
+    let own = |sources| Sources { own_summarizer: true, ..sources };
+    let ladder = |sources| format!("{:?}", good(&own(sources)).ladder);
+    assert_eq!(ladder(project(&text)), ladder(Sources::default()));
+}
+
+#[test]
 fn every_key_has_a_doc_a_type_and_its_line_in_the_file() {
     let schema = json_schema(&layers()).to_string();
     let markdown = reference_markdown(&layers());
@@ -63,7 +82,9 @@ fn every_key_has_a_doc_a_type_and_its_line_in_the_file() {
                     || line.starts_with(&format!("[{key}"))
                     || line.starts_with(&format!("[{}", key.trim_end_matches(".NAME")))
             };
-            assert!(defaults_toml().lines().any(names), "{key} is not in defaults.toml");
+            for text in [resolve::DEFAULTS, &defaults_toml(&layers())] {
+                assert!(text.lines().any(names), "{key} is not in defaults.toml");
+            }
         }
     }
     assert!(count > 40, "{count} keys");
@@ -84,7 +105,9 @@ fn every_key_can_be_set_and_is_seen() {
         ("truncate.max-bytes", "\"2KB\""),
         ("truncate.max-line-chars", "77"),
         ("truncate.keep", "\"tail\""),
+        ("truncate.strip-ansi", "true"),
         ("truncate.spill", "\"x\""),
+        ("truncate.readable", "[\"x\"]"),
         ("truncate.shown-spill", "\"x\""),
         ("truncate.max-age", "\"1d\""),
         ("truncate.max-total", "\"1MB\""),
@@ -93,6 +116,7 @@ fn every_key_can_be_set_and_is_seen() {
         ("truncate.tools.read.max-bytes", "\"2KB\""),
         ("truncate.tools.read.max-line-chars", "77"),
         ("truncate.tools.read.keep", "\"ends\""),
+        ("truncate.tools.read.strip-ansi", "true"),
         ("keep.tools", "[\"todo_write\"]"),
         ("summarizer.backend", "\"extract\""),
         ("summarizer", "{ backend = \"command\", command = [\"x\"], timeout = \"5s\" }"),

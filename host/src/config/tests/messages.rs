@@ -344,7 +344,28 @@ error: `reserve` (8192) leaves nothing of a window of 8000 tokens
   |
 3 | reserve = 8_192
   |           ^^^^^
+  |
+  = help: it is what stays free for the reply: give less, such as `0.1`
 ");
+said!(full_texts_out_of_reach, "[truncate]\nreadable = [\"/project\"]\nspill = \"/out\"\n", @r#"
+warning: the model cannot read full texts: `/out` lies outside of the folders in `readable`
+ --> brute.toml:3:9
+  |
+3 | spill = "/out"
+  |         ^^^^^^
+  |
+  = help: set `spill` to a folder below one of them; as it is, notices name no path
+"#);
+said!(full_texts_shown_out_of_reach, "[truncate]\nreadable = [\"/project\"]\nshown-spill = \"/out\"\n", @r#"
+warning: the model cannot read full texts: `/out` lies outside of the folders in `readable`
+ --> brute.toml:3:15
+  |
+3 | shown-spill = "/out"
+  |               ^^^^^^
+  |
+  = help: set `shown-spill` to a folder below one of them; as it is, notices name no path
+"#);
+said!(full_texts_within_reach, "[truncate]\nreadable = [\".\", \"/project\"]\nspill = \"out\"\n", @"");
 said!(two_rungs_of_one_name, "[[ladder]]\nlayer = \"tool-results\"\n[[ladder]]\nlayer = \"tool-results\"\n[[ladder]]\nlayer = \"sliding-window\"\nname = \"tool-results\"\n", @r#"
 error: two rungs are called `tool-results`
  --> brute.toml:4:9
@@ -613,7 +634,7 @@ fn the_reference_of_a_key() {
           type: a fraction, a percentage or a number of tokens
           default: 0.7
         ---
-        there is no key `nonsense` (known keys: `window`, `trigger`, `truncate`, `keep`, `summarizer`, `models`, `ladder`, `tool-results` and 52 more)
+        there is no key `nonsense` (known keys: `window`, `trigger`, `truncate`, `keep`, `summarizer`, `models`, `ladder`, `tool-results` and 55 more)
         ---
         keep
 

@@ -132,6 +132,8 @@ fn the_resolved_file_says_where_each_value_comes_from() {
     max-bytes = "50KB"  # default
     max-line-chars = 2000  # default
     keep = "head"  # default
+    strip-ansi = false  # default
+    readable = []  # default
     max-age = "7d"  # default
     max-total = "1GB"  # default
 

@@ -1,0 +1,49 @@
+//! `brute man`: manual pages, one for brute and one for each verb.
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man as Page;
+
+use crate::args::{Cli, Global, Man};
+use crate::exit::{Done, Exit, Failure};
+use crate::output;
+
+pub(crate) fn run(global: &Global, args: &Man) -> Done {
+    let mut brute = Cli::command().disable_help_subcommand(true);
+    // Gives the verbs their full names, and the options that every verb takes.
+    brute.build();
+    let Some(folder) = &args.out else {
+        let page = match &args.verb {
+            None => brute,
+            Some(name) => verb(&brute, name)?,
+        };
+        output::data(&rendered(&Page::new(page)))?;
+        return Ok(Exit::Fitted);
+    };
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::input(format!("cannot make the folder `{}`: {error}", folder.display()))
+    })?;
+    let pages: Vec<Page> =
+        brute.get_subcommands().chain([&brute]).map(|command| Page::new(command.clone())).collect();
+    for page in &pages {
+        output::file(&folder.join(page.get_filename()), &rendered(page))?;
+    }
+    if !global.quiet {
+        output::say(&format!("wrote {} manual pages to {}", pages.len(), folder.display()));
+    }
+    Ok(Exit::Fitted)
+}
+
+fn verb(brute: &Command, name: &str) -> Result<Command, Failure> {
+    brute.find_subcommand(name).cloned().ok_or_else(|| {
+        let names: Vec<_> =
+            brute.get_subcommands().map(|verb| format!("`{}`", verb.get_name())).collect();
+        Failure::configuration(format!("there is no verb `{name}`; there are {}", names.join(", ")))
+    })
+}
+
+fn rendered(page: &Page) -> Vec<u8> {
+    let mut text = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = page.render(&mut text);
+    text
+}
