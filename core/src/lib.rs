@@ -7,6 +7,7 @@
 //!
 //! This crate does no input or output and knows no provider, no model and no file format.
 
+pub mod abi;
 mod apply;
 mod check_code;
 mod conversation;
@@ -15,6 +16,7 @@ mod mark;
 mod message;
 mod outline;
 mod plan;
+mod relief;
 mod render;
 mod strategy;
 #[cfg(any(test, feature = "testing"))]
@@ -30,9 +32,15 @@ pub use mark::{Mark, MarkKind};
 pub use message::{Media, Message, MessageId, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 pub use outline::{Outline, Place, Step, Turn, Violation};
 pub use plan::{Edit, Flow, Plan};
+pub use relief::{Relief, old_messages};
 pub use render::render_message;
 pub use strategy::{
     Completion, CompletionError, Configure, Host, LayerError, LayerErrorKind, LogLevel,
     OptionsError, Prompt, Stop, Strategy, SummarizerLimits,
 };
 pub use window::{MessageView, PartView, Protection, ResultView, Sizes, Window};
+
+/// The page for authors of plugins, kept honest.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/write-a-plugin.md")]
+struct WriteAPlugin;

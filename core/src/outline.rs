@@ -143,6 +143,29 @@ impl Outline {
         reader.finish(messages)
     }
 
+    /// The outline that was taken apart by a host: each message with the call that its result answers and
+    /// the step that it belongs to.
+    pub(crate) fn of_pieces(
+        instructions: Range<usize>,
+        turns: Vec<Turn>,
+        steps: Vec<Step>,
+        task: Option<usize>,
+        pending: Vec<Place>,
+        messages: impl ExactSizeIterator<Item = (Option<Place>, Option<usize>)>,
+    ) -> Self {
+        let len = messages.len();
+        let mut outline =
+            Self { len, instructions, turns, steps, task, pending, ..Self::default() };
+        for (index, (call, step)) in messages.enumerate() {
+            let result = Place { message: index, part: 0 };
+            outline.answered.extend(call.map(|call| (call, result)));
+            outline.call_of.push(call);
+            outline.step_of.push(step.map(|step| step as u32));
+        }
+        outline.answered.sort_unstable();
+        outline
+    }
+
     /// The result that answers the call at `call`.
     pub fn result_of(&self, call: Place) -> Option<Place> {
         let found = self.answered.binary_search_by_key(&call, |(call, _)| *call).ok()?;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::abi::{Lent, RawMessage, RawPart};
 use crate::{Mark, MarkKind, Message, Outline, Part, Role, TokenCounter};
 
 /// Which messages no layer may touch.
@@ -76,11 +77,20 @@ impl Sizes {
 /// [`Plan`]: crate::Plan
 #[derive(Clone, Copy)]
 pub struct Window<'a> {
-    messages: &'a [Arc<Message>],
-    outline: &'a Outline,
-    protection: &'a Protection,
-    counter: &'a dyn TokenCounter,
+    source: Source<'a>,
     sizes: Sizes,
+}
+
+/// Where the messages are: in this program, or with the host that lends them to a plugin.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Own {
+        messages: &'a [Arc<Message>],
+        outline: &'a Outline,
+        protection: &'a Protection,
+        counter: &'a dyn TokenCounter,
+    },
+    Lent(&'a Lent<'a>),
 }
 
 impl<'a> Window<'a> {
@@ -92,23 +102,36 @@ impl<'a> Window<'a> {
         counter: &'a dyn TokenCounter,
         sizes: Sizes,
     ) -> Self {
-        Self { messages, outline, protection, counter, sizes }
+        Self { source: Source::Own { messages, outline, protection, counter }, sizes }
+    }
+
+    /// A window on the messages that a host lends.
+    pub(crate) fn lent(lent: &'a Lent<'a>) -> Self {
+        Self { source: Source::Lent(lent), sizes: lent.sizes() }
     }
 
     /// The number of messages.
     pub fn len(&self) -> usize {
-        self.messages.len()
+        match self.source {
+            Source::Own { messages, .. } => messages.len(),
+            Source::Lent(lent) => lent.len(),
+        }
     }
 
     /// Whether there is no message.
     pub fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+        self.len() == 0
     }
 
     /// The message at `index`, if there is one.
     pub fn get(&self, index: usize) -> Option<MessageView<'a>> {
-        let message = self.messages.get(index)?;
-        Some(MessageView { index, message, counter: self.counter })
+        let message = match self.source {
+            Source::Own { messages, counter, .. } => {
+                Stored::Own { message: messages.get(index)?, counter }
+            }
+            Source::Lent(lent) => Stored::Lent(lent.get(index)?),
+        };
+        Some(MessageView { index, message })
     }
 
     /// The messages in `span`, as far as there are any, oldest first.
@@ -128,7 +151,10 @@ impl<'a> Window<'a> {
 
     /// The turns, the steps, the task.
     pub fn outline(&self) -> &'a Outline {
-        self.outline
+        match self.source {
+            Source::Own { outline, .. } => outline,
+            Source::Lent(lent) => lent.outline(),
+        }
     }
 
     /// The sizes that this compaction is about.
@@ -148,14 +174,17 @@ impl<'a> Window<'a> {
 
     /// Whether no layer may touch this message.
     pub fn is_protected(&self, message: usize) -> bool {
-        self.protection.covers(message)
+        match self.source {
+            Source::Own { protection, .. } => protection.covers(message),
+            Source::Lent(lent) => lent.get(message).is_some_and(RawMessage::is_protected),
+        }
     }
 
     /// The tool whose result this message carries.
     pub fn tool_of(&self, message: usize) -> Option<&'a str> {
-        let call = self.outline.call_of(message)?;
-        match self.messages.get(call.message)?.parts().get(call.part)? {
-            Part::ToolCall(call) => Some(&call.name),
+        let call = self.outline().call_of(message)?;
+        match self.get(call.message)?.part(call.part)? {
+            PartView::ToolCall { name, .. } => Some(name),
             _ => None,
         }
     }
@@ -164,12 +193,13 @@ impl<'a> Window<'a> {
     /// steps that hold one, and the summaries of earlier compactions are taken out. `span` must not
     /// begin or end inside a step.
     pub fn free_runs(&self, span: Range<usize>) -> Vec<Range<usize>> {
+        let outline = self.outline();
         let mut runs: Vec<Range<usize>> = Vec::new();
         let mut index = span.start;
         let end = span.end.min(self.len());
         while index < end {
-            let unit = match self.outline.step_of(index) {
-                Some(step) => self.outline.steps[step].span.clone(),
+            let unit = match outline.step_of(index) {
+                Some(step) => outline.steps[step].span.clone(),
                 None => index..index + 1,
             };
             index = unit.end.max(index + 1);
@@ -185,7 +215,7 @@ impl<'a> Window<'a> {
     }
 
     fn is_held(&self, message: usize) -> bool {
-        let mark = self.messages.get(message).and_then(|message| message.mark());
+        let mark = self.get(message).and_then(|message| message.mark());
         self.is_protected(message) || mark.is_some_and(|mark| mark.kind == MarkKind::Summary)
     }
 }
@@ -194,8 +224,14 @@ impl<'a> Window<'a> {
 #[derive(Clone, Copy)]
 pub struct MessageView<'a> {
     index: usize,
-    message: &'a Message,
-    counter: &'a dyn TokenCounter,
+    message: Stored<'a>,
+}
+
+/// One message of a [`Source`].
+#[derive(Clone, Copy)]
+enum Stored<'a> {
+    Own { message: &'a Message, counter: &'a dyn TokenCounter },
+    Lent(&'a RawMessage<'a>),
 }
 
 impl<'a> MessageView<'a> {
@@ -206,32 +242,60 @@ impl<'a> MessageView<'a> {
 
     /// Who speaks.
     pub fn role(&self) -> Role {
-        self.message.role()
+        match self.message {
+            Stored::Own { message, .. } => message.role(),
+            Stored::Lent(message) => message.role(),
+        }
     }
 
     /// Its size in tokens, framing included.
     pub fn tokens(&self) -> u32 {
-        self.message.tokens(self.counter)
+        match self.message {
+            Stored::Own { message, counter } => message.tokens(counter),
+            Stored::Lent(message) => message.tokens,
+        }
     }
 
     /// The mark of the compaction that made it.
     pub fn mark(&self) -> Option<Mark> {
-        self.message.mark()
+        match self.message {
+            Stored::Own { message, .. } => message.mark(),
+            Stored::Lent(message) => message.mark(),
+        }
     }
 
     /// Whether a person wrote it, as opposed to a compaction.
     pub fn is_real_user(&self) -> bool {
-        self.message.is_real_user()
+        self.role() == Role::User && self.mark().is_none()
     }
 
     /// Its parts, in order.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = PartView<'a>> + use<'a> {
-        self.message.parts().iter().map(PartView::from)
+        let (own, lent) = match self.message {
+            Stored::Own { message, .. } => (message.parts(), &[][..]),
+            Stored::Lent(message) => (&[][..], message.parts()),
+        };
+        let parts = 0..own.len() + lent.len();
+        parts.map(move |part| match own.get(part) {
+            Some(part) => PartView::from(part),
+            None => lent[part].view(),
+        })
+    }
+
+    /// One of its parts.
+    pub fn part(&self, part: usize) -> Option<PartView<'a>> {
+        match self.message {
+            Stored::Own { message, .. } => message.parts().get(part).map(PartView::from),
+            Stored::Lent(message) => message.parts().get(part).map(RawPart::view),
+        }
     }
 
     /// The size in tokens of one part.
     pub fn part_tokens(&self, part: usize) -> u32 {
-        self.message.part_tokens(part, self.counter)
+        match self.message {
+            Stored::Own { message, counter } => message.part_tokens(part, counter),
+            Stored::Lent(message) => message.parts().get(part).map_or(0, |part| part.tokens),
+        }
     }
 
     /// The result that it carries, with the index of its part.

@@ -1,0 +1,273 @@
+//! A window, lent: flattened by the host into plain numbers and borrowed strings, and read by the plugin.
+
+use std::sync::OnceLock;
+
+use abi_stable::std_types::{RSlice, RStr};
+
+use super::convert::{mark_from_byte, mark_to_byte, role_from_byte, role_to_byte};
+use super::raw::{
+    IS_ERROR, NONE, PROTECTED, RawMessage, RawPart, RawPlace, RawStep, RawTurn, RawWindow, SIGNED,
+};
+use crate::{
+    LayerError, Mark, MessageView, Outline, PartView, Place, ResultView, Role, Sizes, Step, Turn,
+    Window,
+};
+
+/// The kinds of parts.
+mod kind {
+    pub(super) const TEXT: u8 = 0;
+    pub(super) const REASONING: u8 = 1;
+    pub(super) const MEDIA: u8 = 2;
+    pub(super) const CALL: u8 = 3;
+    pub(super) const RESULT: u8 = 4;
+    pub(super) const OPAQUE: u8 = 5;
+}
+
+/// A window in the form that crosses the boundary. Texts stay where they are.
+pub(super) struct Flat<'a> {
+    /// The messages; their parts are in `parts`.
+    messages: Vec<RawMessage<'a>>,
+    turns: Vec<RawTurn>,
+    steps: Vec<RawStep>,
+    pending: Vec<RawPlace>,
+    instructions: u32,
+    task: u32,
+    sizes: Sizes,
+}
+
+/// The parts of all messages of `window`, in order.
+pub(super) fn flat_parts<'a>(window: &Window<'a>) -> Vec<RawPart<'a>> {
+    let mut parts = Vec::with_capacity(window.len());
+    for message in window.all() {
+        for (index, part) in message.parts().enumerate() {
+            parts.push(part_to_raw(part, message.part_tokens(index)));
+        }
+    }
+    parts
+}
+
+impl<'a> Flat<'a> {
+    /// `window`, whose parts are `parts`.
+    ///
+    /// # Errors
+    /// If it holds more than a plugin can be shown.
+    pub(super) fn of(window: &Window<'a>, parts: &'a [RawPart<'a>]) -> Result<Self, LayerError> {
+        if window.len().max(parts.len()) >= NONE as usize {
+            return Err(LayerError::new("the conversation is too long to be shown to a plugin"));
+        }
+        let outline = window.outline();
+        let mut rest = parts;
+        let messages = window.all().map(|message| {
+            let (own, others) = rest.split_at(message.parts().len().min(rest.len()));
+            rest = others;
+            message_to_raw(&message, window, own)
+        });
+        Ok(Self {
+            messages: messages.collect(),
+            turns: outline.turns.iter().map(turn_to_raw).collect(),
+            steps: outline.steps.iter().map(step_to_raw).collect(),
+            pending: outline.pending.iter().map(|place| place_to_raw(Some(*place))).collect(),
+            instructions: index_to_raw(Some(outline.instructions.end)),
+            task: index_to_raw(outline.task),
+            sizes: window.sizes(),
+        })
+    }
+
+    /// What is handed over.
+    pub(super) fn raw(&self) -> RawWindow<'_> {
+        RawWindow {
+            messages: RSlice::from_slice(&self.messages),
+            turns: RSlice::from_slice(&self.turns),
+            steps: RSlice::from_slice(&self.steps),
+            pending: RSlice::from_slice(&self.pending),
+            instructions: self.instructions,
+            task: self.task,
+            window: self.sizes.window,
+            used: self.sizes.used,
+            target: self.sizes.target,
+            reserved: [0; 4],
+        }
+    }
+}
+
+fn message_to_raw<'a>(
+    message: &MessageView<'a>,
+    window: &Window<'a>,
+    parts: &'a [RawPart<'a>],
+) -> RawMessage<'a> {
+    let (outline, index) = (window.outline(), message.index());
+    let mark = message.mark();
+    RawMessage {
+        parts: RSlice::from_slice(parts),
+        call: place_to_raw(outline.call_of(index)),
+        mark_count: mark.map_or(0, |mark| mark.count),
+        tokens: message.tokens(),
+        step: index_to_raw(outline.step_of(index)),
+        role: role_to_byte(message.role()),
+        mark: mark_to_byte(mark),
+        flags: if window.is_protected(index) { PROTECTED } else { 0 },
+        reserved: [0; 2],
+    }
+}
+
+fn part_to_raw(part: PartView<'_>, tokens: u32) -> RawPart<'_> {
+    let raw = |kind, text| RawPart {
+        text: RStr::from_str(text),
+        id: RStr::from_str(""),
+        name: RStr::from_str(""),
+        tokens,
+        media: 0,
+        kind,
+        flags: 0,
+        reserved: [0; 2],
+    };
+    match part {
+        PartView::Text(text) => raw(kind::TEXT, text),
+        PartView::Reasoning { text, signed } => {
+            RawPart { flags: if signed { SIGNED } else { 0 }, ..raw(kind::REASONING, text) }
+        }
+        PartView::Media { kind: what } => raw(kind::MEDIA, what),
+        PartView::ToolCall { id, name, arguments } => {
+            RawPart { id: id.into(), name: name.into(), ..raw(kind::CALL, arguments) }
+        }
+        PartView::ToolResult(result) => RawPart {
+            id: result.call.into(),
+            media: u32::try_from(result.media).unwrap_or(u32::MAX),
+            flags: if result.is_error { IS_ERROR } else { 0 },
+            ..raw(kind::RESULT, result.text)
+        },
+        PartView::Opaque { kind: what } => raw(kind::OPAQUE, what),
+    }
+}
+
+fn index_to_raw(index: Option<usize>) -> u32 {
+    index.and_then(|index| u32::try_from(index).ok()).unwrap_or(NONE)
+}
+
+fn index_from_raw(raw: u32) -> Option<usize> {
+    (raw != NONE).then_some(raw as usize)
+}
+
+fn place_to_raw(place: Option<Place>) -> RawPlace {
+    RawPlace {
+        message: index_to_raw(place.map(|place| place.message)),
+        part: index_to_raw(place.map(|place| place.part)),
+    }
+}
+
+fn place_from_raw(raw: &RawPlace) -> Option<Place> {
+    Some(Place { message: index_from_raw(raw.message)?, part: raw.part as usize })
+}
+
+fn turn_to_raw(turn: &Turn) -> RawTurn {
+    RawTurn {
+        start: turn.span.start as u32,
+        end: turn.span.end as u32,
+        first_step: turn.steps.start as u32,
+        end_step: turn.steps.end as u32,
+        user: index_to_raw(turn.user),
+    }
+}
+
+fn turn_from_raw(raw: &RawTurn) -> Turn {
+    Turn {
+        span: raw.start as usize..raw.end as usize,
+        user: index_from_raw(raw.user),
+        steps: raw.first_step as usize..raw.end_step as usize,
+    }
+}
+
+fn step_to_raw(step: &Step) -> RawStep {
+    let calls = u32::try_from(step.calls).unwrap_or(u32::MAX);
+    RawStep { start: step.span.start as u32, end: step.span.end as u32, calls }
+}
+
+fn step_from_raw(raw: &RawStep) -> Step {
+    Step { span: raw.start as usize..raw.end as usize, calls: raw.calls as usize }
+}
+
+/// A window as the plugin reads it.
+pub(crate) struct Lent<'a> {
+    raw: &'a RawWindow<'a>,
+    /// Made when it is first asked for: many a layer has no need of it.
+    outline: OnceLock<Outline>,
+}
+
+impl<'a> Lent<'a> {
+    pub(super) fn new(raw: &'a RawWindow<'a>) -> Self {
+        Self { raw, outline: OnceLock::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.raw.messages.len()
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&'a RawMessage<'a>> {
+        self.raw.messages.as_slice().get(index)
+    }
+
+    pub(crate) fn sizes(&self) -> Sizes {
+        let RawWindow { window, used, target, .. } = *self.raw;
+        Sizes { window, used, target }
+    }
+
+    pub(crate) fn outline(&self) -> &Outline {
+        self.outline.get_or_init(|| {
+            let raw = self.raw;
+            let messages = raw.messages.as_slice();
+            let instructions = index_from_raw(raw.instructions).unwrap_or(0);
+            Outline::of_pieces(
+                0..instructions,
+                raw.turns.iter().map(turn_from_raw).collect(),
+                raw.steps.iter().map(step_from_raw).collect(),
+                index_from_raw(raw.task),
+                raw.pending.iter().filter_map(place_from_raw).collect(),
+                messages
+                    .iter()
+                    .map(|message| (place_from_raw(&message.call), index_from_raw(message.step))),
+            )
+        })
+    }
+}
+
+impl<'a> RawMessage<'a> {
+    pub(crate) fn role(&self) -> Role {
+        role_from_byte(self.role)
+    }
+
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        mark_from_byte(self.mark, self.mark_count)
+    }
+
+    pub(crate) fn is_protected(&self) -> bool {
+        self.flags & PROTECTED != 0
+    }
+
+    pub(crate) fn parts(&self) -> &'a [RawPart<'a>] {
+        self.parts.as_slice()
+    }
+}
+
+impl<'a> RawPart<'a> {
+    pub(crate) fn view(&self) -> PartView<'a> {
+        let text = self.text.as_str();
+        match self.kind {
+            kind::TEXT => PartView::Text(text),
+            kind::REASONING => PartView::Reasoning { text, signed: self.flags & SIGNED != 0 },
+            kind::MEDIA => PartView::Media { kind: text },
+            kind::CALL => PartView::ToolCall {
+                id: self.id.as_str(),
+                name: self.name.as_str(),
+                arguments: text,
+            },
+            kind::RESULT => PartView::ToolResult(ResultView {
+                call: self.id.as_str(),
+                text,
+                media: self.media as usize,
+                is_error: self.flags & IS_ERROR != 0,
+            }),
+            // One that this side does not know is as good as one that only the provider can read.
+            _ => PartView::Opaque { kind: text },
+        }
+    }
+}
