@@ -10,6 +10,7 @@ pub mod formats;
 pub mod ladder;
 pub mod layers;
 pub mod models;
+pub mod plugins;
 pub mod quantity;
 pub mod summarizers;
 pub mod tokens;

@@ -3,6 +3,7 @@
 use super::diagnostic::Diagnostic;
 use super::node::{Entry, Kind, Node, Table};
 use crate::layers::{Candidates, Field, Layers, Shape, nearest, one_of};
+use crate::plugins::Plugins;
 
 /// Whose keys are looked at, for messages.
 #[derive(Clone, Copy)]
@@ -17,6 +18,7 @@ enum Scope<'a> {
 /// Looks at everything, and takes out what is wrong, so that the rest can still be understood.
 pub(super) struct Checker<'a> {
     pub layers: &'a Layers,
+    pub plugins: &'a Plugins,
     pub fields: &'a [Field],
     pub rung: &'a [Field],
     pub diagnostics: &'a mut Vec<Diagnostic>,
@@ -70,10 +72,9 @@ impl Checker<'_> {
             Some(name) => match self.layers.get(name) {
                 Some(kind) => kind,
                 None => {
-                    let message = format!("there is no layer `{name}`");
-                    let diagnostic = Diagnostic::error(message, format!("{path}.layer"))
-                        .help(self.layers.suggest(name));
-                    self.diagnostics.push(layer.at_value(diagnostic));
+                    let (message, help) = self.no_layer(name);
+                    let diagnostic = Diagnostic::error(message, format!("{path}.layer"));
+                    self.diagnostics.push(layer.at_value(diagnostic.help(help)));
                     self.own_keys(rung, &own, &path);
                     return false;
                 }
@@ -90,6 +91,16 @@ impl Checker<'_> {
             self.table(table, &all, Scope::Layer(name), &path);
         }
         true
+    }
+
+    /// What is wrong where no layer has this name, and what to do.
+    fn no_layer(&self, name: &str) -> (String, String) {
+        let Some(plugin) = self.plugins.without(name) else {
+            return (format!("there is no layer `{name}`"), self.layers.suggest(name));
+        };
+        let (file, why) = (plugin.path.display(), plugin.why_not().unwrap_or_default());
+        let message = format!("the layer `{name}` is in `{file}`, which was not loaded: {why}");
+        (message, plugin.help().unwrap_or_default())
     }
 
     /// Looks at the keys that every rung has, where nothing is known about the others.

@@ -37,6 +37,8 @@ pub(super) struct Document {
     pub truncate: TruncateOptions,
     /// What no layer may touch.
     pub keep: KeepOptions,
+    /// Layers in dynamic libraries.
+    pub plugins: PluginsOptions,
     /// Who writes summaries. Without this section nobody does, and no `summarize` can be in the ladder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summarizer: Option<SummarizerOptions>,
@@ -52,6 +54,7 @@ impl Default for Document {
             trigger: TriggerOptions::default(),
             truncate: TruncateOptions::default(),
             keep: KeepOptions::default(),
+            plugins: PluginsOptions::default(),
             summarizer: None,
             models: BTreeMap::new(),
         }
@@ -109,6 +112,17 @@ pub struct KeepOptions {
     pub tools: Vec<String>,
 }
 
+/// Layers in dynamic libraries.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PluginsOptions {
+    /// Libraries, and folders of libraries, whose layers the ladder may name. In a file, a path begins at
+    /// the folder of that file; a leading `~` is the home folder. A library is native code that runs with
+    /// your rights: it is loaded only once you have said `brute plugins trust FILE`.
+    #[schemars(example = ["plugins"])]
+    pub path: Vec<String>,
+}
+
 /// A rung's own keys. Every other key is an option of its layer.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -127,7 +141,8 @@ pub(super) struct RungOptions {
     /// What happens when the layer fails.
     #[serde(default)]
     pub on_error: OnError,
-    /// How long the layer may take, all its rounds together. Left out, as long as it wants.
+    /// How long the layer may take, all its rounds together. Left out, as long as it wants; 60 seconds,
+    /// if it comes from a plugin.
     #[serde(default)]
     #[schemars(example = &"90s")]
     pub timeout: Option<Span>,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::Sources;
 use super::diagnostic::{Origin, Source};
+use crate::plugins::{TRUST_FILE_NAME, Trust, TrustError};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "brute.toml";
@@ -25,6 +26,8 @@ pub struct Places {
     pub project: Option<PathBuf>,
     /// Whether the project's was asked for by name, and not only found.
     pub asked: bool,
+    /// Where the user's word on plugins is kept, beside their own file; there may be no such file.
+    pub trust: Option<PathBuf>,
 }
 
 /// A file that cannot be read.
@@ -38,6 +41,9 @@ pub enum ReadError {
         /// The system's words.
         error: io::Error,
     },
+    /// What it says about plugins cannot be used.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// It is no text.
     #[error("`{}` is not UTF-8 text: line {line} holds other bytes", path.display())]
     NotText {
@@ -63,6 +69,13 @@ impl Places {
         variable: Option<OsString>,
         usual: Option<PathBuf>,
     ) -> Self {
+        // Whoever has no file of their own, by that variable, has trusted nothing either.
+        let beside = match &variable {
+            Some(name) if name.is_empty() => None,
+            Some(name) => Some(cwd.join(name)),
+            None => usual.clone(),
+        };
+        let trust = beside.map(|file| file.with_file_name(TRUST_FILE_NAME));
         let user = match variable {
             Some(name) if name.is_empty() => None,
             // Named, but not there: reading it will say so.
@@ -73,7 +86,7 @@ impl Places {
         let project = asked.map(|path| cwd.join(path)).or_else(nearest);
         // In the user's own folder for configuration, the nearest file is the user's.
         let project = project.filter(|path| asked.is_some() || user.as_ref() != Some(path));
-        Self { user, project, asked: asked.is_some() }
+        Self { user, project, asked: asked.is_some(), trust }
     }
 
     /// What the files say. Names are relative to `cwd` where they are below it.
@@ -88,10 +101,16 @@ impl Places {
         };
         let user = file(&self.user, Origin::User);
         let project = file(&self.project, if self.asked { Origin::Project } else { Origin::Found });
-        if errors.is_empty() {
-            Ok(Sources { user, project, ..Sources::default() })
-        } else {
-            Err(errors)
+        let trust = self.trust.as_deref().map(Trust::read).transpose();
+        match trust {
+            Ok(trust) if errors.is_empty() => {
+                let trust = trust.unwrap_or_default();
+                Ok(Sources { user, project, trust, ..Sources::default() })
+            }
+            trust => {
+                errors.extend(trust.err().map(ReadError::from));
+                Err(errors)
+            }
         }
     }
 }
@@ -124,17 +143,23 @@ mod tests {
         let places = Places::of(&deep, None, None, Some(user.clone()));
         assert_eq!(
             places,
-            Places { user: Some(user.clone()), project: Some(file.clone()), asked: false }
+            Places {
+                user: Some(user.clone()),
+                project: Some(file.clone()),
+                asked: false,
+                trust: Some(root.path().join("trusted-plugins.toml")),
+            }
         );
         let sources = places.read(&root.path().join("a")).unwrap();
         assert_eq!(sources.project.unwrap().name, "brute.toml");
         assert_eq!(sources.user.unwrap().name, user.display().to_string());
 
         let asked = Places::of(&deep, Some(Path::new("x.toml")), Some("".into()), Some(user));
-        assert_eq!(asked, Places { user: None, project: Some(deep.join("x.toml")), asked: true });
+        let project = Some(deep.join("x.toml"));
+        assert_eq!(asked, Places { user: None, project, asked: true, trust: None });
 
         let own = Places::of(&deep, None, None, Some(file.clone()));
-        assert_eq!(own, Places { user: Some(file), project: None, asked: false });
+        assert_eq!((own.user, own.project), (Some(file), None));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod diagnostic;
 mod document;
 mod files;
 mod node;
+mod plugins;
 mod reference;
 mod resolve;
 mod rungs;
@@ -25,21 +26,23 @@ mod show;
 mod tests;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use brute_core::Strategy;
 
-use crate::ladder::{Budget, BudgetError, OnError, Rung, When};
+use crate::ladder::{Budget, BudgetError, Health, OnError, Rung, When};
 use crate::layers::Layers;
 use crate::models::{Model, ModelTable};
+use crate::plugins::Trust;
 use crate::summarizers::SummarizerOptions;
 use crate::tokens::CounterKind;
 use crate::truncation::TruncateOptions;
 
 pub use amount::Amount;
 pub use diagnostic::{Diagnostic, Origin, Place, Severity, Source, render};
-pub use document::{KeepOptions, TriggerOptions, WindowOptions};
+pub use document::{KeepOptions, PluginsOptions, TriggerOptions, WindowOptions};
 pub use files::{FILE_NAME, Places, ReadError, USER_FILE_VARIABLE};
 pub use reference::{UnknownKey, reference, reference_markdown};
 pub use resolve::{Loaded, load};
@@ -59,6 +62,8 @@ pub struct Sources {
     pub set: Vec<String>,
     /// Whether the program brings a summarizer of its own, so that none has to be configured.
     pub own_summarizer: bool,
+    /// Which plugins may be loaded. It is the user's word: no text here has a say in it.
+    pub trust: Trust,
 }
 
 impl Sources {
@@ -93,6 +98,10 @@ pub struct ConfiguredRung {
     pub on_error: OnError,
     /// How long it may take.
     pub timeout: Option<Duration>,
+    /// The library that its layer comes from, if it does not ship.
+    pub plugin: Option<Arc<Path>>,
+    /// How its layer has fared so far; every ladder made of this configuration goes on from there.
+    pub health: Health,
 }
 
 impl fmt::Debug for ConfiguredRung {
@@ -118,6 +127,8 @@ pub struct Config {
     pub truncate: TruncateOptions,
     /// `[keep]`.
     pub keep: KeepOptions,
+    /// `[plugins]`.
+    pub plugins: PluginsOptions,
     /// `[summarizer]`, if there is one.
     pub summarizer: Option<SummarizerOptions>,
     /// The models that ship, corrected and extended by `[models]`.
@@ -137,6 +148,7 @@ impl Default for Config {
             trigger: TriggerOptions::default(),
             truncate: TruncateOptions::default(),
             keep: KeepOptions::default(),
+            plugins: PluginsOptions::default(),
             summarizer: None,
             models: ModelTable::shipped(),
             ladder: Vec::new(),
@@ -240,6 +252,8 @@ impl Config {
             when: rung.above.map(|above| When { above: above.tokens(size) }),
             on_error: rung.on_error,
             timeout: rung.timeout,
+            plugin: rung.plugin.clone(),
+            health: rung.health.clone(),
         });
         rungs.collect()
     }

@@ -13,6 +13,7 @@ use super::node::{Kind, Node};
 use super::{Config, Sources};
 use crate::layers::Layers;
 use crate::models::{ModelEntry, ModelError, ModelTable};
+use crate::plugins::Plugins;
 use crate::summarizers::SummarizerOptions;
 use crate::truncation::TruncateOptions;
 
@@ -29,6 +30,10 @@ pub struct Loaded {
     pub config: Option<Config>,
     /// Everything that is wrong, in the order of the sources.
     pub diagnostics: Vec<Diagnostic>,
+    /// The layers that the ladder could be made of: those that were given, and those of plugins.
+    pub layers: Layers,
+    /// The plugins that `[plugins]` led to.
+    pub plugins: Plugins,
 }
 
 /// Reads the sources on top of the defaults.
@@ -47,28 +52,30 @@ pub struct Loaded {
 /// );
 /// ```
 pub fn load(sources: &Sources, layers: &Layers) -> Loaded {
-    let mut loader =
-        Loader { layers, own_summarizer: sources.own_summarizer, diagnostics: Vec::new() };
+    let texts: Vec<Arc<Source>> = sources.all().map(Arc::new).collect();
+    let (mut loader, listed) = Loader::with_plugins(&texts, sources, layers);
     let mut tree = Node::empty();
-    for source in sources.all() {
-        loader.add(&mut tree, &Arc::new(source));
+    for source in &texts {
+        loader.add(&mut tree, source);
     }
     loader.check(&mut tree);
+    loader.report_plugins(&listed);
     let config = loader.resolve(tree);
-    let mut diagnostics = loader.diagnostics;
+    let Loader { layers, plugins, mut diagnostics, .. } = loader;
     diagnostics.sort_by_key(Diagnostic::order);
     diagnostics.dedup();
     let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-    Loaded { config: config.filter(|_| !failed), diagnostics }
+    Loaded { config: config.filter(|_| !failed), diagnostics, layers, plugins }
 }
 
-pub(super) struct Loader<'a> {
-    pub(super) layers: &'a Layers,
-    own_summarizer: bool,
+pub(super) struct Loader {
+    pub(super) layers: Layers,
+    pub(super) plugins: Plugins,
+    pub(super) own_summarizer: bool,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-impl Loader<'_> {
+impl Loader {
     /// Reads a source, checks its keys and puts it on top of what is there.
     fn add(&mut self, tree: &mut Node, source: &Arc<Source>) {
         let mut syntax = Vec::new();
@@ -105,7 +112,8 @@ impl Loader<'_> {
 
     fn check(&mut self, tree: &mut Node) {
         let mut checker = Checker {
-            layers: self.layers,
+            layers: &self.layers,
+            plugins: &self.plugins,
             fields: fields(),
             rung: rung_fields(),
             diagnostics: &mut self.diagnostics,
@@ -144,6 +152,7 @@ impl Loader<'_> {
             trigger: read.trigger,
             truncate: read.truncate,
             keep: read.keep,
+            plugins: read.plugins,
             summarizer: read.summarizer,
             models,
             ladder,

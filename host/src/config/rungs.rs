@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use brute_core::Strategy;
 
@@ -13,9 +14,14 @@ use super::diagnostic::{Diagnostic, Origin};
 use super::document::{RungOptions, TriggerOptions, rung_fields};
 use super::node::{Kind, Node};
 use super::resolve::{Loader, path_of, said_of, with_key};
+use crate::ladder::Health;
 use crate::layers::{BuildError, LayerKind};
 
-impl Loader<'_> {
+/// How long the layer of a plugin may take where nothing else is said, all its rounds together. Long
+/// enough for the answers of a summarizer.
+pub(super) const PLUGIN_TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Loader {
     /// The rungs, each with its place in the tree.
     pub(super) fn ladder(
         &mut self,
@@ -29,7 +35,7 @@ impl Loader<'_> {
         let mut names: HashMap<String, usize> = HashMap::new();
         for (index, item) in items.iter().enumerate() {
             let Some(layer) = item.get(&["layer"]).and_then(Node::text) else { continue };
-            let Some(kind) = self.layers.get(layer) else { continue };
+            let Some(kind) = self.layers.get(layer).cloned() else { continue };
             let path = format!("ladder[{index}]");
             if kind.needs_summarizer && !has_summarizer {
                 if !by_default {
@@ -40,7 +46,7 @@ impl Loader<'_> {
                 }
                 continue;
             }
-            if let Some(rung) = self.configured(kind, item, &path) {
+            if let Some(rung) = self.configured(&kind, item, &path) {
                 let entry = names.entry(rung.name.clone()).or_default();
                 *entry += 1;
                 if *entry == 2 {
@@ -81,7 +87,13 @@ impl Loader<'_> {
             strategy: strategy?,
             above: read.when.map(|when| when.above),
             on_error: read.on_error,
-            timeout: read.timeout.map(Into::into),
+            // A stranger's code gets no chance to hang the agent.
+            timeout: match (read.timeout, &kind.plugin) {
+                (None, Some(_)) => Some(PLUGIN_TIMEOUT),
+                (given, _) => given.map(Into::into),
+            },
+            plugin: kind.plugin.clone(),
+            health: Health::default(),
         })
     }
 

@@ -277,6 +277,7 @@ impl<'c> Descent<'c> {
         let skipped = match rung.when {
             _ if self.fits() => Some(NotAsked::TargetMet),
             _ if self.stopped => Some(NotAsked::Stopped),
+            _ if rung.health.is_given_up() => Some(NotAsked::Quarantined),
             Some(when) if request <= when.above => Some(NotAsked::When),
             _ => None,
         };
@@ -305,7 +306,7 @@ impl<'c> Descent<'c> {
         loop {
             let round = Instant::now();
             let strategy = Arc::clone(&rung.strategy);
-            let Answer { plan, log, summarizer_calls } =
+            let Answer { plan, log, summarizer_calls, overran } =
                 ask(strategy, self.generation.clone(), &self.lent, limit).await;
             report.summarizer_calls += summarizer_calls;
             for (level, message) in log {
@@ -317,17 +318,28 @@ impl<'c> Descent<'c> {
                 self.apply(plan).map(|made| (flow, edits, made))
             });
             let duration = round.elapsed();
+            let (health, plugin) = (&rung.health, rung.plugin.as_deref());
             let rung = rung.name.clone();
             let (flow, edits, made) = match applied {
                 Ok(applied) => applied,
                 Err(error) => {
-                    let (reason, kind) = (error.to_string(), error.kind());
+                    let kind = error.kind();
+                    match kind {
+                        _ if overran => health.overran(),
+                        LayerErrorKind::Summarizer => {}
+                        _ => health.failed(),
+                    }
+                    let reason = match plugin {
+                        Some(path) => format!("plugin `{}`: {error}", path.display()),
+                        None => error.to_string(),
+                    };
                     let told = reason.clone();
                     self.tell(Event::LayerFailed { rung, error: told, size, duration });
                     let summarizer = kind == LayerErrorKind::Summarizer;
                     return RungResult::Failed { reason, summarizer };
                 }
             };
+            health.worked();
             self.stopped |= flow == Flow::Stop;
             let Some(made) = made else {
                 if report.rounds > 0 {

@@ -18,4 +18,4 @@ pub use climb::{Compaction, Compactor};
 pub use event::{Event, Observers};
 pub use outcome::{Blocker, BlockerKind, NotAsked, Outcome, RungReport, RungResult};
 pub use reported::Reported;
-pub use rung::{OnError, Rung, When};
+pub use rung::{Health, OnError, Rung, When};

@@ -209,6 +209,8 @@ pub enum NotAsked {
     When,
     /// A rung above it ended the descent.
     Stopped,
+    /// Its layer kept failing, or is still at work after its time was up.
+    Quarantined,
 }
 
 impl fmt::Display for NotAsked {
@@ -217,6 +219,7 @@ impl fmt::Display for NotAsked {
             Self::TargetMet => "target met",
             Self::When => "`when` does not hold",
             Self::Stopped => "descent ended",
+            Self::Quarantined => "given up after failures",
         })
     }
 }

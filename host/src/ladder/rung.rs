@@ -1,6 +1,8 @@
 //! A rung: a layer in its place in the ladder.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use brute_core::Strategy;
@@ -20,6 +22,10 @@ pub struct Rung {
     pub on_error: OnError,
     /// How long it may take, all rounds together. No limit if there is none.
     pub timeout: Option<Duration>,
+    /// The library that its layer comes from, if it does not ship.
+    pub plugin: Option<Arc<Path>>,
+    /// How its layer has fared so far.
+    pub health: Health,
 }
 
 impl Rung {
@@ -31,7 +37,38 @@ impl Rung {
             when: None,
             on_error: OnError::Next,
             timeout: None,
+            plugin: None,
+            health: Health::default(),
         }
+    }
+}
+
+/// How a layer has fared, for all copies of its rung together.
+///
+/// A layer that fails three times in a row, or that overran its time and may still be at work, is not
+/// asked again. A summarizer that fails is not the layer's fault.
+#[derive(Debug, Clone, Default)]
+pub struct Health(Arc<AtomicU32>);
+
+impl Health {
+    /// Failures in a row after which a layer is given up.
+    const MOST_FAILURES: u32 = 3;
+
+    /// Whether the layer is not asked any more.
+    pub fn is_given_up(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= Self::MOST_FAILURES
+    }
+
+    pub(super) fn worked(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    pub(super) fn failed(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn overran(&self) {
+        self.0.store(Self::MOST_FAILURES, Ordering::Relaxed);
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Answer {
     pub plan: Result<Plan, LayerError>,
     pub log: Vec<(LogLevel, String)>,
     pub summarizer_calls: usize,
+    /// Whether the time was up before there was a plan. The layer may still be at work.
+    pub overran: bool,
 }
 
 /// What a rung is lent.
@@ -73,20 +75,22 @@ pub(super) async fn ask(
             strategy.plan(&window, &*host)
         })
     };
+    let mut overran = false;
     let planned = match limit {
         None => planning.await,
         Some(limit) => match tokio::time::timeout_at(limit.until, planning).await {
             Ok(planned) => planned,
-            Err(_) => Ok(Err(LayerError::new(format!(
-                "no plan within the time limit of {:?}",
-                limit.whole
-            )))),
+            Err(_) => {
+                overran = true;
+                let limit = limit.whole;
+                Ok(Err(LayerError::new(format!("no plan within the time limit of {limit:?}"))))
+            }
         },
     };
     drop(given_up);
     let plan = planned.unwrap_or_else(|failed| Err(LayerError::new(panic_message(failed))));
     let log = host.log.lock().map(|mut log| std::mem::take(&mut *log)).unwrap_or_default();
-    Answer { plan, log, summarizer_calls: host.calls.load(Ordering::Relaxed) }
+    Answer { plan, log, summarizer_calls: host.calls.load(Ordering::Relaxed), overran }
 }
 
 fn panic_message(failed: tokio::task::JoinError) -> String {

@@ -38,6 +38,7 @@ mod nearest;
 mod shape;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use brute_core::{Configure, OptionsError, Strategy};
@@ -87,6 +88,8 @@ pub struct LayerKind {
     pub needs_summarizer: bool,
     /// The JSON Schema of its options.
     pub schema: Value,
+    /// The library that it comes from, if it does not ship.
+    pub plugin: Option<Arc<Path>>,
     fields: Vec<Field>,
     build: Arc<Build>,
 }
@@ -127,8 +130,14 @@ impl LayerKind {
             needs_summarizer,
             fields: Shape::of(&schema).into_fields(),
             schema,
+            plugin: None,
             build: Arc::new(build),
         }
+    }
+
+    /// The same kind, from the library at `path`.
+    pub(crate) fn in_library(self, path: &Path) -> Self {
+        Self { plugin: Some(path.into()), ..self }
     }
 
     /// The strategy with these options, an object; what is left out has its default.

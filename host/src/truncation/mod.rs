@@ -21,6 +21,7 @@ use brute_core::truncation::{
 
 pub use options::{LimitError, ToolOptions, TruncateOptions};
 pub use retention::{SweepError, Swept, named_in};
+pub(crate) use spill::expand;
 pub use spill::{SpillError, SpillFolder};
 
 use sequences::Sequences;

@@ -290,7 +290,7 @@ fn without_dots(path: &Path) -> PathBuf {
 }
 
 /// Replaces a leading `~` by the home folder.
-fn expand(folder: &str) -> Option<PathBuf> {
+pub(crate) fn expand(folder: &str) -> Option<PathBuf> {
     let Some(rest) = folder.strip_prefix('~') else { return Some(folder.into()) };
     if rest.is_empty() || rest.starts_with(std::path::is_separator) {
         let home = directories::BaseDirs::new()?.home_dir().to_path_buf();

@@ -1,0 +1,183 @@
+//! A library as a file: read, checked and identified, without running any of its code.
+//!
+//! Opening a library runs its initializers, and a half-copied one kills the process that maps it. So all
+//! that can be known from the bytes is found out first: whether it is a whole library for this machine,
+//! and what its manifest says.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use brute_core::abi::{self, MANIFEST_SYMBOL, Manifest, ManifestError};
+use object::{
+    Architecture, BinaryFormat, ExportTarget, NameOrOrdinal, Object, ObjectKind, ObjectSection,
+    ObjectSegment,
+};
+
+/// The BLAKE3 hash of a file's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The digest that `text` shows, 64 hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
+    }
+}
+
+/// In hexadecimal digits.
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+/// A file that was found to be a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginFile {
+    /// Where it is; canonical.
+    pub path: PathBuf,
+    /// What its bytes are.
+    pub digest: Digest,
+    /// What it says of itself.
+    pub manifest: Manifest,
+}
+
+/// Why a file is no plugin that can be loaded here.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system does not give it.
+    #[error("it cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It is no dynamic library.
+    #[error("it is no dynamic library ({0})")]
+    NotALibrary(String),
+    /// It ends before its own tables say that it does.
+    #[error("it is cut off, as if it was still being copied")]
+    CutOff,
+    /// It is for another kind of machine.
+    #[error("it is built for {found}, and this program for {expected}")]
+    OtherMachine {
+        /// What it is for.
+        found: String,
+        /// What would do.
+        expected: String,
+    },
+    /// It exports no manifest.
+    #[error("it is a dynamic library, but no plugin: it exports no `{MANIFEST_SYMBOL}`")]
+    NotAPlugin,
+    /// Its manifest cannot be read.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+}
+
+impl PluginFile {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// If it is no whole plugin for this machine.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let path = fs::canonicalize(path)?;
+        if !fs::metadata(&path)?.is_file() {
+            return Err(FileError::NotALibrary("it is no regular file".to_owned()));
+        }
+        let bytes = fs::read(&path)?;
+        let manifest = Manifest::read(manifest_bytes(&bytes)?)?;
+        Ok(Self { path, digest: Digest::of(&bytes), manifest })
+    }
+
+    /// Whether it was built for the ABI of this program.
+    pub fn fits(&self) -> bool {
+        self.manifest.abi == abi::VERSION
+    }
+
+    /// Its name without the folder.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+/// What stands behind the symbol of the manifest, to the end of its section.
+fn manifest_bytes(bytes: &[u8]) -> Result<&[u8], FileError> {
+    let library = object::File::parse(bytes).map_err(|error| not_whole(bytes, &error))?;
+    is_for_here(&library)?;
+    is_whole(&library, bytes.len() as u64)?;
+    let unreadable = |error: object::Error| FileError::NotALibrary(error.to_string());
+    let exports = library.exports().map_err(unreadable)?;
+    let mut address = None;
+    for export in exports {
+        let export = export.map_err(unreadable)?;
+        if let (NameOrOrdinal::Name(name), ExportTarget::Address { address: found }) =
+            (export.name(), export.target())
+            // Mach-O puts an underscore before every symbol of C.
+            && name.strip_prefix(b"_").unwrap_or(name) == MANIFEST_SYMBOL.as_bytes()
+        {
+            address = Some(found);
+        }
+    }
+    let address = address.ok_or(FileError::NotAPlugin)?;
+    let holds = |section: &object::Section<'_, '_>| {
+        address.checked_sub(section.address()).is_some_and(|offset| offset < section.size())
+    };
+    let section = library.sections().find(holds).ok_or(FileError::NotAPlugin)?;
+    let data = section.data().map_err(unreadable)?;
+    let offset = usize::try_from(address - section.address()).unwrap_or(usize::MAX);
+    data.get(offset..).ok_or(FileError::CutOff)
+}
+
+fn not_whole(bytes: &[u8], error: &object::Error) -> FileError {
+    // The tables of sections stand at the end of a file, so this is how a cut shows.
+    match object::FileKind::parse(bytes) {
+        Ok(_) => FileError::CutOff,
+        Err(_) if bytes.is_empty() => FileError::NotALibrary("it is empty".to_owned()),
+        Err(_) => FileError::NotALibrary(error.to_string()),
+    }
+}
+
+fn is_for_here(library: &object::File<'_>) -> Result<(), FileError> {
+    if library.kind() != ObjectKind::Dynamic {
+        return Err(FileError::NotALibrary(format!("its kind is {:?}", library.kind())));
+    }
+    let format = if cfg!(windows) {
+        BinaryFormat::Pe
+    } else if cfg!(target_vendor = "apple") {
+        BinaryFormat::MachO
+    } else {
+        BinaryFormat::Elf
+    };
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => Some(Architecture::X86_64),
+        "aarch64" => Some(Architecture::Aarch64),
+        "x86" => Some(Architecture::I386),
+        "arm" => Some(Architecture::Arm),
+        "riscv64" => Some(Architecture::Riscv64),
+        _ => None,
+    };
+    let found = (library.format(), library.architecture());
+    let expected = (format, architecture.unwrap_or(found.1));
+    let machine = |(format, architecture)| format!("{architecture:?} ({format:?})").to_lowercase();
+    match found == expected {
+        true => Ok(()),
+        false => {
+            Err(FileError::OtherMachine { found: machine(found), expected: machine(expected) })
+        }
+    }
+}
+
+/// Mapping what lies beyond the end of a file kills the process that touches it.
+fn is_whole(library: &object::File<'_>, len: u64) -> Result<(), FileError> {
+    let within =
+        |(offset, size): (u64, u64)| offset.checked_add(size).is_some_and(|end| end <= len);
+    let segments = library.segments().map(|segment| segment.file_range());
+    let sections = library.sections().filter_map(|section| section.file_range());
+    match segments.chain(sections).all(within) {
+        true => Ok(()),
+        false => Err(FileError::CutOff),
+    }
+}
