@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use brute_host::formats::Format;
+use brute_host::plugins::TRUST_VARIABLE;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -32,10 +33,17 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 
+    /// Trust the plugins in this folder for this run (may be repeated)
+    #[arg(long, global = true, value_name = "DIR", env = TRUST_VARIABLE, hide_env_values = true, value_delimiter = PATH_SEPARATOR)]
+    pub(crate) trust_plugins: Vec<PathBuf>,
+
     /// Say less: no progress, no notes on standard error
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 }
+
+/// What stands between the folders of a list in an environment variable.
+const PATH_SEPARATOR: char = if cfg!(windows) { ';' } else { ':' };
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -51,6 +59,9 @@ pub(crate) enum Verb {
     Check(Check),
     /// List all layers and their options
     Layers(Layers),
+    /// Find, look at, trust and test layers in dynamic libraries
+    #[command(subcommand)]
+    Plugins(Plugins),
     /// Show the configuration, or what one key means
     Config(Config),
     /// Print the JSON Schema of brute.toml, for editors
@@ -64,6 +75,54 @@ pub(crate) enum Verb {
     },
     /// Print a manual page (roff), or write all of them
     Man(Man),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Plugins {
+    /// List the plugins that `[plugins] path` leads to, and why some are not loaded
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a library says of itself; none of its code runs
+    Inspect {
+        /// The library
+        file: PathBuf,
+
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a library run with your rights, as long as its bytes stay what they are
+    Trust {
+        /// The libraries
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Take that back
+    Untrust {
+        /// The libraries
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Try the layers of a library on made-up conversations; this runs its code
+    Test {
+        /// The library
+        file: PathBuf,
+
+        /// Only this layer
+        #[arg(long, value_name = "NAME")]
+        layer: Option<String>,
+
+        /// An option of the layer, e.g. keep-steps=1 (may be repeated)
+        #[arg(long, value_name = "KEY=VALUE")]
+        option: Vec<String>,
+
+        /// How many conversations
+        #[arg(long, value_name = "N", default_value_t = 1000)]
+        cases: u32,
+    },
 }
 
 /// Which conversation, and how to read it.

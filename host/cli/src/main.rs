@@ -41,9 +41,10 @@ fn run(cli: &Cli) -> Done {
         Verb::Count(args) => verbs::count::run(&cli.global, args),
         Verb::Truncate(args) => verbs::truncate::run(&cli.global, args),
         Verb::Check(args) => verbs::check::run(&cli.global, args),
-        Verb::Layers(args) => verbs::layers::run(args),
+        Verb::Layers(args) => verbs::layers::run(&cli.global, args),
+        Verb::Plugins(args) => verbs::plugins::run(&cli.global, args),
         Verb::Config(args) => verbs::config::run(&cli.global, args),
-        Verb::Schema => verbs::config::schema(),
+        Verb::Schema => verbs::config::schema(&cli.global),
         Verb::Init(args) => verbs::init::run(&cli.global, args),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

@@ -170,6 +170,7 @@ fn result(result: &RungResult) -> &'static str {
         RungResult::NotAsked { reason: NotAsked::TargetMet } => "not needed",
         RungResult::NotAsked { reason: NotAsked::When } => "not asked (`when`)",
         RungResult::NotAsked { reason: NotAsked::Stopped } => "not asked (ended above)",
+        RungResult::NotAsked { reason: NotAsked::Quarantined } => "not asked (kept failing)",
     }
 }
 

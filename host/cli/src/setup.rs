@@ -43,11 +43,31 @@ pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure
         .map_err(|error| Failure::configuration(format!("no current folder: {error}")))?;
     let mut sources = match global.no_config {
         true => Sources::default(),
-        false => Places::find(&cwd, global.config.as_deref()).read(&cwd).map_err(unreadable)?,
+        false => places(global, &cwd).read(&cwd).map_err(unreadable)?,
     };
     sources.set.clone_from(&global.set);
+    for folder in &global.trust_plugins {
+        sources.trust.add_folder(folder).map_err(|error| {
+            let folder = folder.display();
+            Failure::configuration(format!("cannot trust the plugins in `{folder}`: {error}"))
+        })?;
+    }
     let loaded = config::load(&sources, &Layers::built_in());
     Ok((sources, loaded))
+}
+
+/// Where the files are that say what is configured.
+pub(crate) fn places(global: &Global, cwd: &Path) -> Places {
+    Places::find(cwd, global.config.as_deref())
+}
+
+/// The layers that there are: those that ship, and those of plugins that are loaded.
+pub(crate) fn layers(global: &Global) -> Result<Layers, Failure> {
+    let (_, loaded) = read(global)?;
+    if !global.quiet {
+        show(&loaded.diagnostics);
+    }
+    Ok(loaded.layers)
 }
 
 fn unreadable(errors: Vec<config::ReadError>) -> Failure {
@@ -59,6 +79,11 @@ fn unreadable(errors: Vec<config::ReadError>) -> Failure {
 ///
 /// Warnings are shown unless standard error is for a report that a program reads.
 pub(crate) fn load(global: &Global, words: bool) -> Result<Config, Failure> {
+    load_with_layers(global, words).map(|(config, _)| config)
+}
+
+/// The configuration in force, and the layers that it could be made of.
+pub(crate) fn load_with_layers(global: &Global, words: bool) -> Result<(Config, Layers), Failure> {
     let (_, loaded) = read(global)?;
     let Some(config) = loaded.config else {
         show(&loaded.diagnostics);
@@ -67,7 +92,7 @@ pub(crate) fn load(global: &Global, words: bool) -> Result<Config, Failure> {
     if words && !global.quiet {
         show(&loaded.diagnostics);
     }
-    Ok(config)
+    Ok((config, loaded.layers))
 }
 
 /// Shows what is wrong with the configuration on standard error.

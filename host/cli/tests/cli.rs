@@ -9,6 +9,7 @@ mod cli {
     mod input;
     mod output;
     mod place;
+    mod plugins;
     mod programs;
     mod samples;
     mod sizes;

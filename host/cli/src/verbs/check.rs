@@ -1,6 +1,7 @@
 //! `brute check`: whether the configuration can be used, phase by phase.
 
 use brute_host::config::Diagnostic;
+use brute_host::plugins::Plugins;
 use brute_host::truncation::Truncator;
 use serde::Serialize;
 
@@ -42,6 +43,7 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
         },
         Phase { name: "keys and values", ok: !failed, found: findings(&loaded.diagnostics) },
     ];
+    phases.extend(plugins(&loaded.plugins));
     if let Some(config) = &loaded.config {
         let rungs: Vec<&str> = config.ladder.iter().map(|rung| rung.name.as_str()).collect();
         phases.push(Phase { name: "ladder", ok: !rungs.is_empty(), found: rungs.join(" > ") });
@@ -94,6 +96,19 @@ fn findings(diagnostics: &[Diagnostic]) -> String {
         1 => "1 finding, see above".to_owned(),
         many => format!("{many} findings, see above"),
     }
+}
+
+/// How many of the libraries were loaded that `[plugins]` leads to. One that was not is no fault by itself.
+fn plugins(plugins: &Plugins) -> Option<Phase> {
+    let known = plugins.files.len();
+    let loaded = plugins.files.iter().filter(|plugin| plugin.why_not().is_none()).count();
+    (known > 0).then(|| {
+        let not = match known - loaded {
+            0 => String::new(),
+            not => format!(", {not} not (`brute plugins list` says why)"),
+        };
+        Phase { name: "plugins", ok: true, found: format!("{loaded} loaded{not}") }
+    })
 }
 
 /// Whether full texts can be saved, without leaving anything behind.

@@ -1,12 +1,13 @@
 //! `brute layers`: all layers and their options.
 
-use brute_host::layers::{LayerKind, Layers as Registry};
+use brute_host::layers::LayerKind;
 use serde::Serialize;
+use std::path::Path;
 
-use crate::args::Layers;
+use crate::args::{Global, Layers};
 use crate::exit::{Done, Exit, Failure};
-use crate::output;
 use crate::style::{DIM, HEAD, styled};
+use crate::{output, setup};
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -15,11 +16,13 @@ struct Layer<'a> {
     version: &'a str,
     summary: &'a str,
     needs_summarizer: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plugin: Option<&'a Path>,
     options: &'a serde_json::Value,
 }
 
-pub(crate) fn run(args: &Layers) -> Done {
-    let registry = Registry::built_in();
+pub(crate) fn run(global: &Global, args: &Layers) -> Done {
+    let registry = setup::layers(global)?;
     let kinds: Vec<&LayerKind> = match &args.name {
         None => registry.iter().collect(),
         Some(name) => vec![registry.get(name).ok_or_else(|| {
@@ -35,6 +38,7 @@ pub(crate) fn run(args: &Layers) -> Done {
             version: &kind.version,
             summary: &kind.summary,
             needs_summarizer: kind.needs_summarizer,
+            plugin: kind.plugin.as_deref(),
             options: &kind.schema,
         });
         output::json(&layers.collect::<Vec<_>>())?;
@@ -46,9 +50,13 @@ pub(crate) fn run(args: &Layers) -> Done {
 }
 
 fn text(kind: &LayerKind) -> String {
+    let plugin = match &kind.plugin {
+        Some(path) => styled(DIM, &format!("\n  from {}", path.display())),
+        None => String::new(),
+    };
     let needs = if kind.needs_summarizer { " (needs `[summarizer]`)" } else { "" };
     let mut text = format!(
-        "{} {}\n  {}{needs}\n",
+        "{} {}\n  {}{needs}{plugin}\n",
         styled(HEAD, &kind.name),
         styled(DIM, &kind.version),
         kind.summary

@@ -1,4 +1,4 @@
-//! `brute man`: manual pages, one for brute and one for each verb.
+//! `brute man`: manual pages, one for brute, one for each verb and each verb of a verb.
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man as Page;
@@ -22,8 +22,13 @@ pub(crate) fn run(global: &Global, args: &Man) -> Done {
     std::fs::create_dir_all(folder).map_err(|error| {
         Failure::input(format!("cannot make the folder `{}`: {error}", folder.display()))
     })?;
-    let pages: Vec<Page> =
-        brute.get_subcommands().chain([&brute]).map(|command| Page::new(command.clone())).collect();
+    let mut commands = vec![&brute];
+    let mut at = 0;
+    while let Some(command) = commands.get(at) {
+        commands.extend(command.get_subcommands());
+        at += 1;
+    }
+    let pages: Vec<Page> = commands.into_iter().map(|command| Page::new(command.clone())).collect();
     for page in &pages {
         output::file(&folder.join(page.get_filename()), &rendered(page))?;
     }

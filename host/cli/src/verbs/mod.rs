@@ -8,4 +8,5 @@ pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod layers;
 pub(crate) mod man;
+pub(crate) mod plugins;
 pub(crate) mod truncate;

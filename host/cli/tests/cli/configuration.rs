@@ -138,7 +138,7 @@ fn keys_set_on_the_command_line() {
     1 | nope=1
       | ^^^^
       |
-      = help: known keys and sections: `version`, `window`, `trigger`, `truncate`, `keep`, `summarizer`, `models`, `ladder`
+      = help: known keys and sections: `version`, `window`, `trigger`, `truncate`, `keep`, `plugins`, `summarizer`, `models` and 1 more
 
     ## no value
     exit 2

@@ -19,11 +19,13 @@ pub(crate) const SMALL: &str = r#"{"model": "gpt-4o", "messages": [
 /// A temporary folder that is current folder and home in one.
 pub(crate) struct Place {
     folder: TempDir,
+    /// The user's own file, if there is one.
+    own: &'static str,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { folder: TempDir::new().expect("a temporary folder can be made") }
+        Self { folder: TempDir::new().expect("a temporary folder can be made"), own: "" }
     }
 
     /// A place with these files.
@@ -33,6 +35,12 @@ impl Place {
             place.write(name, text);
         }
         place
+    }
+
+    /// The same place, with an empty configuration of the user's own.
+    pub(crate) fn with_own_file(self) -> Self {
+        self.write("own.toml", "");
+        Self { own: "own.toml", ..self }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -63,7 +71,8 @@ impl Place {
         command
             .args(words(line))
             .current_dir(self.folder.path())
-            .env("BRUTE_CONFIG", "")
+            .env("BRUTE_CONFIG", self.own)
+            .env_remove("BRUTE_TRUST_PLUGINS")
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR_FORCE");
         for home in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "USERPROFILE"] {

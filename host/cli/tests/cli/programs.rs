@@ -11,6 +11,7 @@ fn json_is_json_everywhere() {
         "count small.json --json",
         "check --json",
         "layers --json",
+        "plugins list --json",
         "layers summarize --json",
         "schema",
     ] {
@@ -96,13 +97,14 @@ fn every_verb_has_a_manual_page_with_its_options() {
     let place = Place::new();
     insta::assert_snapshot!(place.brute("man --out doc/man").said(), @"
     exit 0
-    wrote 12 manual pages to doc/man
+    wrote 18 manual pages to doc/man
     ");
     for (page, options) in [
         ("brute.1", &["brute\\-compact(1)", "\\-\\-config", "Exit codes"][..]),
         ("brute-compact.1", &["\\-\\-window", "\\-\\-repair", "\\-\\-config"]),
         ("brute-truncate.1", &["\\-\\-tool", "\\-\\-set"]),
         ("brute-man.1", &["\\-\\-out"]),
+        ("brute-plugins.1", &["brute\\-plugins\\-trust(1)", "\\-\\-trust\\-plugins"]),
     ] {
         let text = place.read(&format!("doc/man/{page}"));
         for option in options {
@@ -122,7 +124,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
         @"
     ## no such verb
     exit 2
-    error: there is no verb `nope`; there are `compact`, `explain`, `count`, `truncate`, `check`, `layers`, `config`, `schema`, `init`, `completions`, `man`
+    error: there is no verb `nope`; there are `compact`, `explain`, `count`, `truncate`, `check`, `layers`, `plugins`, `config`, `schema`, `init`, `completions`, `man`
 
     ## both
     exit 2
@@ -155,6 +157,7 @@ fn help_lists_verbs_and_exit_codes() {
       truncate     Cap a tool result; the full text goes to disk
       check        Check the configuration
       layers       List all layers and their options
+      plugins      Find, look at, trust and test layers in dynamic libraries
       config       Show the configuration, or what one key means
       schema       Print the JSON Schema of brute.toml, for editors
       init         Write a brute.toml to start from
@@ -163,12 +166,14 @@ fn help_lists_verbs_and_exit_codes() {
       help         Print this message or the help of the given subcommand(s)
 
     Options:
-          --config <FILE>    Configuration to use instead of the nearest brute.toml
-          --no-config        Use no configuration file at all, only the defaults and --set
-          --set <KEY=VALUE>  Set one key, e.g. --set trigger.compact-at=0.8 (may be repeated)
-      -q, --quiet            Say less: no progress, no notes on standard error
-      -h, --help             Print help
-      -V, --version          Print version
+          --config <FILE>        Configuration to use instead of the nearest brute.toml
+          --no-config            Use no configuration file at all, only the defaults and --set
+          --set <KEY=VALUE>      Set one key, e.g. --set trigger.compact-at=0.8 (may be repeated)
+          --trust-plugins <DIR>  Trust the plugins in this folder for this run (may be repeated) [env:
+                                 BRUTE_TRUST_PLUGINS]
+      -q, --quiet                Say less: no progress, no notes on standard error
+      -h, --help                 Print help
+      -V, --version              Print version
 
     Exit codes:
       0   done; the conversation fits (or needed nothing)

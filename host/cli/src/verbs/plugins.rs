@@ -1,0 +1,258 @@
+//! `brute plugins`: layers in dynamic libraries.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use brute_core::abi::Manifest;
+use brute_core::testing::conformance;
+use brute_host::plugins::{self, Plugin, PluginFile, Status, Trust, Verdict};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::args::{Global, Plugins};
+use crate::exit::{Done, Exit, Failure};
+use crate::style::{BAD, DIM, GOOD, HEAD, WARN, counted, styled};
+use crate::{output, setup};
+
+pub(crate) fn run(global: &Global, args: &Plugins) -> Done {
+    match args {
+        Plugins::List { json } => list(global, *json),
+        Plugins::Inspect { file, json } => inspect(global, file, *json),
+        Plugins::Trust { files } => trust(global, files),
+        Plugins::Untrust { files } => untrust(global, files),
+        Plugins::Test { file, layer, option, cases } => {
+            test(file, layer.as_deref(), option, *cases)
+        }
+    }
+}
+
+/// A library, for a program to read.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Listed {
+    path: PathBuf,
+    loaded: bool,
+    trusted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<String>,
+    #[serde(flatten)]
+    file: Option<Described>,
+}
+
+/// What a library says of itself, and what it is.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Described {
+    blake3: String,
+    abi: u32,
+    core: String,
+    rustc: String,
+    layers: Vec<Layer>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Layer {
+    name: String,
+    version: String,
+    summary: String,
+    needs_summarizer: bool,
+}
+
+impl Described {
+    fn of(file: &PluginFile) -> Self {
+        let Manifest { abi, core, rustc, strategies } = file.manifest.clone();
+        let layers = strategies.into_iter().map(|strategy| Layer {
+            name: strategy.name,
+            version: strategy.version,
+            summary: strategy.summary,
+            needs_summarizer: strategy.needs_summarizer,
+        });
+        Self { blake3: file.digest.to_string(), abi, core, rustc, layers: layers.collect() }
+    }
+}
+
+fn list(global: &Global, json: bool) -> Done {
+    let (sources, loaded) = setup::read(global)?;
+    let found = &loaded.plugins;
+    if json {
+        let listed = found.files.iter().map(|plugin| Listed {
+            path: plugin.path.clone(),
+            loaded: matches!(plugin.status, Status::Loaded(_)),
+            trusted: is_trusted(&sources.trust, plugin.file.as_ref()),
+            why_not: plugin.why_not(),
+            file: plugin.file.as_ref().map(Described::of),
+        });
+        output::json(&listed.collect::<Vec<_>>())?;
+        return Ok(Exit::Fitted);
+    }
+    for (_, why) in &found.missing {
+        output::say(&format!("{}: {why}", styled(WARN, "no plugins here")));
+    }
+    if found.files.is_empty() {
+        output::say("no plugins; `[plugins] path` in brute.toml says where to look for them");
+    }
+    let texts = found.files.iter().map(|plugin| listed_text(plugin, &sources.trust));
+    output::text(&texts.collect::<Vec<_>>().join("\n"))?;
+    Ok(Exit::Fitted)
+}
+
+fn is_trusted(trust: &Trust, file: Option<&PluginFile>) -> bool {
+    file.is_some_and(|file| trust.of(file) == Verdict::Trusted)
+}
+
+fn listed_text(plugin: &Plugin, trust: &Trust) -> String {
+    let mut text = styled(HEAD, &plugin.path.display().to_string());
+    let state = match plugin.why_not() {
+        None => styled(GOOD, "loaded"),
+        Some(why) => format!("{}: {why}", styled(BAD, "not loaded")),
+    };
+    let _ = writeln!(text, "\n  {state}");
+    if let Some(help) = plugin.help() {
+        let _ = writeln!(text, "  {help}");
+    }
+    if let Some(file) = &plugin.file {
+        text.push_str(&described(file, trust));
+    }
+    text
+}
+
+/// What a library says of itself, one line a layer.
+fn described(file: &PluginFile, trust: &Trust) -> String {
+    let mut text = String::new();
+    for layer in &file.manifest.strategies {
+        let needs = if layer.needs_summarizer { " (needs `[summarizer]`)" } else { "" };
+        let version = styled(DIM, &layer.version);
+        let name = styled(HEAD, &layer.name);
+        let _ = writeln!(text, "  {name} {version}  {}{needs}", layer.summary);
+    }
+    let verdict = match trust.of(file) {
+        Verdict::Trusted => "trusted",
+        Verdict::Unknown => "not trusted",
+        Verdict::Changed => "changed since it was trusted",
+    };
+    let _ = writeln!(text, "  built against {}", file.manifest);
+    let _ = writeln!(text, "  {verdict}, blake3 {}", file.digest);
+    text
+}
+
+fn inspect(global: &Global, path: &Path, json: bool) -> Done {
+    let (file, trust) = (read(path)?, stored(global)?.0);
+    if json {
+        output::json(&Listed {
+            path: file.path.clone(),
+            loaded: false,
+            trusted: is_trusted(&trust, Some(&file)),
+            why_not: None,
+            file: Some(Described::of(&file)),
+        })?;
+        return Ok(Exit::Fitted);
+    }
+    let path = styled(HEAD, &file.path.display().to_string());
+    let fits = match file.fits() {
+        true => String::new(),
+        false => {
+            let own = Manifest::of_this_crate();
+            format!("  {}: this program has {own}\n", styled(BAD, "cannot be loaded here"))
+        }
+    };
+    output::text(&format!("{path}\n{}{fits}", described(&file, &trust)))?;
+    Ok(Exit::Fitted)
+}
+
+fn trust(global: &Global, paths: &[PathBuf]) -> Done {
+    let (mut trust, store) = stored(global)?;
+    let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    files.iter().for_each(|file| trust.add(file));
+    write(&trust, &store)?;
+    for file in &files {
+        let path = file.path.display();
+        output::say(&format!("{} {path} (blake3 {})", styled(GOOD, "trusted"), file.digest));
+    }
+    Ok(Exit::Fitted)
+}
+
+fn untrust(global: &Global, paths: &[PathBuf]) -> Done {
+    let (mut trust, store) = stored(global)?;
+    for path in paths {
+        // A library that is gone is still named as it was.
+        let named = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+        let named = named.unwrap_or_else(|_| path.clone());
+        if !trust.remove(&named) {
+            let message = format!("`{}` was not trusted", named.display());
+            return Err(Failure::input(message));
+        }
+    }
+    write(&trust, &store)?;
+    Ok(Exit::Fitted)
+}
+
+/// The user's word on plugins, and the file that it stands in.
+fn stored(global: &Global) -> Result<(Trust, PathBuf), Failure> {
+    let cwd = std::env::current_dir()
+        .map_err(|error| Failure::configuration(format!("no current folder: {error}")))?;
+    let store = setup::places(global, &cwd).trust.ok_or_else(|| {
+        let message = "there is no folder for your own configuration to keep it in";
+        Failure::configuration(message.to_owned())
+    })?;
+    let trust = Trust::read(&store).map_err(|error| Failure::configuration(error.to_string()))?;
+    Ok((trust, store))
+}
+
+fn write(trust: &Trust, store: &Path) -> Result<(), Failure> {
+    trust.write(store).map_err(|error| Failure::configuration(error.to_string()))
+}
+
+fn read(path: &Path) -> Result<PluginFile, Failure> {
+    PluginFile::read(path).map_err(|error| Failure::input(format!("`{}`: {error}", path.display())))
+}
+
+/// Whoever names a library here wants its code to run.
+fn test(path: &Path, only: Option<&str>, options: &[String], cases: u32) -> Done {
+    let kinds = plugins::load_file(path).map_err(|error| {
+        if !error.report.is_empty() {
+            output::say(&error.report);
+        }
+        Failure::input(error.to_string())
+    })?;
+    let options = options_of(options)?;
+    let chosen = kinds.iter().filter(|kind| only.is_none_or(|name| kind.name == name));
+    let mut conforms = true;
+    let mut tried = 0;
+    for kind in chosen {
+        tried += 1;
+        let strategy = kind.build(Value::Object(options.clone())).map_err(|error| {
+            Failure::configuration(format!("`{}` does not take these options: {error}", kind.name))
+        })?;
+        let name = styled(HEAD, &kind.name);
+        match conformance::check(&*strategy, cases) {
+            Ok(()) => {
+                let cases = counted(u64::from(cases), "conversation");
+                output::text(&format!("{}  {name}: {cases}\n", styled(GOOD, "ok")))?;
+            }
+            Err(found) => {
+                conforms = false;
+                output::text(&format!("{}  {name}: {found}\n", styled(BAD, "no")))?;
+            }
+        }
+    }
+    if tried == 0 {
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.name.as_str()).collect();
+        let message = format!("it has no such layer, but {}", names.join(", "));
+        return Err(Failure::configuration(message));
+    }
+    Ok(if conforms { Exit::Fitted } else { Exit::NotFitted })
+}
+
+/// `keep-steps=1`, each a line as in a file.
+fn options_of(given: &[String]) -> Result<Map<String, Value>, Failure> {
+    let mut options = Map::new();
+    for line in given {
+        let read: Map<String, Value> = toml::from_str(line).map_err(|error| {
+            let message = error.message();
+            Failure::configuration(format!("`--option {line}`: {message}; write `key=value`"))
+        })?;
+        options.extend(read);
+    }
+    Ok(options)
+}

@@ -1,0 +1,151 @@
+//! `brute plugins`, and layers of plugins in the other verbs.
+
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+
+use super::place::{Place, SMALL};
+
+const LADDER: &str =
+    "[plugins]\npath = [\"plugins\"]\n\n[[ladder]]\nlayer = \"mirror\"\nkeep-steps = 1\n";
+
+fn library() -> String {
+    format!("plugins/{DLL_PREFIX}brute_mirror{DLL_SUFFIX}")
+}
+
+/// A place with a plugin in it, and a `brute.toml` whose ladder names its layer.
+fn place() -> Place {
+    let place = Place::with([("brute.toml", LADDER), ("small.json", SMALL)]).with_own_file();
+    let test = std::env::current_exe().expect("a test is a file");
+    let name = format!("{DLL_PREFIX}brute_mirror{DLL_SUFFIX}");
+    let built = test.parent().expect("a file is in a folder").join(name);
+    std::fs::create_dir(place.path("plugins")).expect("a folder can be made");
+    std::fs::copy(built, place.path(&library())).expect("cargo built the library");
+    place
+}
+
+#[test]
+fn a_plugin_runs_once_its_user_trusts_it_and_not_before() {
+    let place = place();
+    let before = place.brute("compact small.json --to 1");
+    assert_eq!((before.code, before.out.as_str()), (Some(2), ""));
+    assert!(before.err.contains("was not loaded: it is not trusted"), "{}", before.err);
+    assert!(before.err.contains("brute plugins trust "), "{}", before.err);
+
+    let trusted = place.brute(&format!("plugins trust {}", library()));
+    assert_eq!(trusted.code, Some(0), "{}", trusted.err);
+    let after = place.brute("explain small.json --to 1 --json").out_json();
+    assert_eq!(after["rungs"][0]["rung"], "mirror", "{after:#}");
+
+    assert_eq!(place.brute(&format!("plugins untrust {}", library())).code, Some(0));
+    assert_eq!(place.brute("compact small.json --to 1").code, Some(2));
+    assert_eq!(place.brute(&format!("plugins untrust {}", library())).code, Some(3));
+}
+
+#[test]
+fn a_folder_is_trusted_for_one_run() {
+    let place = place();
+    assert_eq!(place.brute("check").code, Some(2));
+    assert_eq!(place.brute("check --trust-plugins plugins").code, Some(0));
+    let mut command = place.command("check");
+    command.env("BRUTE_TRUST_PLUGINS", place.path("plugins"));
+    assert!(command.output().expect("it runs").status.success());
+    assert_eq!(place.brute("check").code, Some(2));
+    let missing = place.brute("check --trust-plugins nowhere");
+    assert!(
+        missing.code == Some(2) && missing.err.contains("cannot trust the plugins in `nowhere`")
+    );
+}
+
+#[test]
+fn options_of_a_plugin_are_in_layers_schema_config_and_check() {
+    let place = place();
+    let with = |line: &str| place.brute(&format!("{line} --trust-plugins plugins"));
+    let layer = with("layers mirror");
+    let built_in = place.brute("layers sliding-window --no-config");
+    let options = |text: &str| text.split_once("\n\n").map(|(_, options)| options.to_owned());
+    assert_eq!(options(&layer.out), options(&built_in.out));
+    assert!(layer.out.contains("from ") && layer.out.contains("brute_mirror"), "{}", layer.out);
+    assert!(with("schema").out.contains("mirror"));
+    assert!(with("config mirror.keep-steps").out.contains("How many of the newest steps stay"));
+    assert!(with("config").out.contains("layer = \"mirror\""));
+    place.write("brute.toml", LADDER.replace("keep-steps", "keep-step"));
+    let said = with("check").err;
+    assert!(said.contains("`mirror` has no option `keep-step`"), "{said}");
+    assert!(
+        said.contains("brute.toml:6:1") && said.contains("did you mean `keep-steps`?"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_found_is_listed_with_reasons() {
+    let place = place();
+    place.write(&format!("plugins/words{DLL_SUFFIX}"), "just words");
+    let listed = place.brute("plugins list");
+    assert_eq!(listed.code, Some(0));
+    for part in [
+        "not loaded: it is not trusted",
+        "brute plugins trust ",
+        "mirror 0.1.0",
+        "blake3 ",
+        "it is no dynamic library",
+    ] {
+        assert!(listed.out.contains(part), "{part}: {}", listed.out);
+    }
+    let json = place.brute("plugins list --json --trust-plugins plugins").out_json();
+    let mirror = &json[0];
+    assert_eq!((&mirror["loaded"], &mirror["trusted"]), (&true.into(), &true.into()), "{json:#}");
+    assert_eq!(mirror["layers"][0]["name"], "mirror");
+    assert_eq!(json[1]["loaded"], false);
+    place.write("brute.toml", "");
+    assert!(place.brute("plugins list").err.contains("`[plugins] path`"));
+}
+
+#[test]
+fn a_library_is_looked_at_without_running_it() {
+    let place = place();
+    let inspected = place.brute(&format!("plugins inspect {}", library()));
+    assert_eq!(inspected.code, Some(0), "{}", inspected.err);
+    for part in
+        ["mirror 0.1.0", "built against brute-core 0.1.0 (ABI 1, rustc ", "not trusted, blake3 "]
+    {
+        assert!(inspected.out.contains(part), "{part}: {}", inspected.out);
+    }
+    let json = place.brute(&format!("plugins inspect {} --json", library())).out_json();
+    assert_eq!(json["abi"], 1);
+    for (file, why) in
+        [("small.json", "it is no dynamic library"), ("missing.so", "it cannot be read")]
+    {
+        let ended = place.brute(&format!("plugins inspect {file}"));
+        assert!(ended.code == Some(3) && ended.err.contains(why), "{}", ended.err);
+        assert_eq!(place.brute(&format!("plugins trust {file}")).code, Some(3));
+    }
+}
+
+#[test]
+fn a_library_is_tried_on_made_up_conversations() {
+    let place = place();
+    let tried =
+        place.brute(&format!("plugins test {} --cases 50 --option keep-steps=2", library()));
+    assert_eq!(
+        (tried.code, tried.out.as_str()),
+        (Some(0), "ok  mirror: 50 conversations\n"),
+        "{}",
+        tried.err
+    );
+    let unknown = place.brute(&format!("plugins test {} --option keep=2", library()));
+    assert!(
+        unknown.code == Some(2) && unknown.err.contains("unknown field `keep`"),
+        "{}",
+        unknown.err
+    );
+    assert_eq!(place.brute(&format!("plugins test {} --layer other", library())).code, Some(2));
+}
+
+#[test]
+fn a_store_that_cannot_be_used_is_named() {
+    let place = place();
+    assert_eq!(place.brute(&format!("plugins trust {}", library())).code, Some(0));
+    place.write("trusted-plugins.toml", "plugin = 7");
+    let ended = place.brute("check");
+    assert!(ended.code == Some(2) && ended.err.contains("trusted-plugins.toml"), "{}", ended.err);
+}
