@@ -7,7 +7,7 @@ use crate::{Result, metadata, project};
 
 /// Runs every bench target of the workspace; what follows the verb goes to the benches, a filter first of all.
 pub(crate) fn run(args: &[String]) -> Result {
-    let packages = metadata::packages(&project::root())?;
+    let packages = metadata::workspace(&project::root())?.packages;
     let mut command = project::cargo();
     if !select(&mut command, &packages, args) {
         return Err("no crate of the workspace has a bench target".to_owned());
@@ -40,12 +40,8 @@ mod tests {
     #[test]
     fn only_crates_with_benches_are_called() {
         let package = |name: &str, benches: &[&str]| Package {
-            name: name.to_owned(),
-            folder: name.to_owned(),
-            description: None,
-            license: None,
-            dependencies: Vec::new(),
             benches: benches.iter().map(ToString::to_string).collect(),
+            ..Package::bare(name, name)
         };
         let packages = [package("one", &["a", "b"]), package("two", &[]), package("three", &["c"])];
         let mut command = Command::new("cargo");

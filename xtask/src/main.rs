@@ -10,6 +10,8 @@ mod ci;
 mod codegen;
 mod folders;
 mod metadata;
+mod new_plugin;
+mod plugins;
 mod project;
 mod sample;
 mod tidy;
@@ -46,6 +48,18 @@ const VERBS: &[Verb] = &[
         usage: "[--check]",
         summary: "write the files that `brute` derives from its own tables, or check that they are current",
         run: codegen::run,
+    },
+    Verb {
+        name: "plugins",
+        usage: "[--release] [--out DIR]",
+        summary: "build all plugins and put their libraries into a folder (default: `target/plugins`)",
+        run: plugins::run,
+    },
+    Verb {
+        name: "new-plugin",
+        usage: "NAME [--dir DIR [--git URL]]",
+        summary: "make the crate of a new layer, in `plugins/` or as a crate of its own in DIR",
+        run: new_plugin::run,
     },
     Verb {
         name: "bench",

@@ -1,15 +1,26 @@
 //! What `cargo metadata` says about the crates of the workspace, cut down to what the verbs ask.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::{Result, project};
 
+/// The workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Workspace {
+    pub(crate) packages: Vec<Package>,
+    /// Where cargo puts what it builds.
+    pub(crate) target: PathBuf,
+}
+
 /// A crate of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) edition: String,
+    /// The oldest compiler that builds it, if it says so.
+    pub(crate) rust_version: Option<String>,
     /// Its folder, from the root, with forward slashes; empty for a crate at the root itself.
     pub(crate) folder: String,
     pub(crate) description: Option<String>,
@@ -17,9 +28,27 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
     /// The names of its bench targets.
     pub(crate) benches: Vec<String>,
+    /// Whether cargo makes a dynamic library of it that programs can load.
+    pub(crate) is_library: bool,
 }
 
 impl Package {
+    /// A crate with nothing to it but a name and a folder.
+    #[cfg(test)]
+    pub(crate) fn bare(name: &str, folder: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            edition: "2024".to_owned(),
+            rust_version: None,
+            folder: folder.to_owned(),
+            description: None,
+            license: None,
+            dependencies: Vec::new(),
+            benches: Vec::new(),
+            is_library: false,
+        }
+    }
+
     /// The path of its manifest, from the root.
     pub(crate) fn manifest(&self) -> String {
         if self.folder.is_empty() {
@@ -34,6 +63,8 @@ impl Package {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
+    /// Which versions would do.
+    pub(crate) requirement: String,
     pub(crate) table: Table,
     pub(crate) features: Vec<String>,
 }
@@ -57,12 +88,12 @@ impl Table {
     }
 }
 
-/// The crates of the workspace whose root is `root`.
+/// The workspace whose root is `root`.
 ///
 /// # Errors
 ///
 /// Cargo could not read a manifest (it says why), or its answer is not what its format version promises.
-pub(crate) fn packages(root: &Path) -> Result<Vec<Package>> {
+pub(crate) fn workspace(root: &Path) -> Result<Workspace> {
     let mut command = project::cargo();
     command.current_dir(root).args(["metadata", "--no-deps", "--format-version", "1"]);
     let line = project::shown(&command);
@@ -78,10 +109,12 @@ pub(crate) fn packages(root: &Path) -> Result<Vec<Package>> {
 /// # Errors
 ///
 /// It is not JSON, or a field that the format promises is missing.
-pub(crate) fn parse(metadata: &str) -> Result<Vec<Package>> {
+pub(crate) fn parse(metadata: &str) -> Result<Workspace> {
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
     let root = Path::new(text(&metadata, "workspace_root")?);
-    list(&metadata, "packages")?.iter().map(|package| read_package(package, root)).collect()
+    let packages: Result<_> =
+        list(&metadata, "packages")?.iter().map(|package| read_package(package, root)).collect();
+    Ok(Workspace { packages: packages?, target: text(&metadata, "target_directory")?.into() })
 }
 
 fn read_package(package: &Value, root: &Path) -> Result<Package> {
@@ -95,13 +128,19 @@ fn read_package(package: &Value, root: &Path) -> Result<Package> {
         .iter()
         .filter(|target| names(&target["kind"]).any(|kind| kind == "bench"))
         .map(|target| text(target, "name").map(str::to_owned));
+    let is_library = list(package, "targets")?
+        .iter()
+        .any(|target| names(&target["crate_types"]).any(|kind| kind == "cdylib"));
     Ok(Package {
         name: text(package, "name")?.to_owned(),
+        edition: text(package, "edition")?.to_owned(),
+        rust_version: package["rust_version"].as_str().map(str::to_owned),
         folder: folder.to_string_lossy().replace('\\', "/"),
         description: package["description"].as_str().map(str::to_owned),
         license: package["license"].as_str().map(str::to_owned),
         dependencies: dependencies?,
         benches: benches.collect::<Result<_>>()?,
+        is_library,
     })
 }
 
@@ -113,7 +152,8 @@ fn read_dependency(dependency: &Value) -> Result<Dependency> {
         Some(other) => return Err(format!("unknown kind of dependency `{other}`")),
     };
     let features = names(&dependency["features"]).map(str::to_owned).collect();
-    Ok(Dependency { name: text(dependency, "name")?.to_owned(), table, features })
+    let text = |field| text(dependency, field).map(str::to_owned);
+    Ok(Dependency { name: text("name")?, requirement: text("req")?, table, features })
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> Result<&'a str> {
@@ -132,35 +172,52 @@ fn names(value: &Value) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    const ANSWER: &str = r#"{"workspace_root":"/w","packages":[
-        {"name":"brute-cli","manifest_path":"/w/host/cli/Cargo.toml","description":"The verbs","license":null,
-         "dependencies":[{"name":"brute-host","kind":null,"features":[]},
-                         {"name":"brute-core","kind":"dev","features":["testing"]}],
-         "targets":[{"name":"brute","kind":["bin"]},{"name":"start","kind":["bench"]}]}]}"#;
+    const ANSWER: &str = r#"{"workspace_root":"/w","target_directory":"/w/target","packages":[
+        {"name":"brute-cli","edition":"2024","rust_version":"1.88","manifest_path":"/w/host/cli/Cargo.toml",
+         "description":"The verbs","license":null,
+         "dependencies":[{"name":"brute-host","req":"^0.1.0","kind":null,"features":[]},
+                         {"name":"brute-core","req":"*","kind":"dev","features":["testing"]}],
+         "targets":[{"name":"brute","kind":["bin"],"crate_types":["bin"]},
+                    {"name":"start","kind":["bench"],"crate_types":["bin"]}]}]}"#;
 
     #[test]
     fn an_answer_is_read() {
-        let packages = parse(ANSWER).unwrap();
-        let dependency = |name: &str, table, features: &[&str]| Dependency {
+        let Workspace { packages, target } = parse(ANSWER).unwrap();
+        let dependency = |name: &str, requirement: &str, table, features: &[&str]| Dependency {
             name: name.to_owned(),
+            requirement: requirement.to_owned(),
             table,
             features: features.iter().map(ToString::to_string).collect(),
         };
         assert_eq!(
             packages,
             [Package {
-                name: "brute-cli".to_owned(),
-                folder: "host/cli".to_owned(),
+                rust_version: Some("1.88".to_owned()),
                 description: Some("The verbs".to_owned()),
-                license: None,
                 dependencies: vec![
-                    dependency("brute-host", Table::Normal, &[]),
-                    dependency("brute-core", Table::Dev, &["testing"]),
+                    dependency("brute-host", "^0.1.0", Table::Normal, &[]),
+                    dependency("brute-core", "*", Table::Dev, &["testing"]),
                 ],
                 benches: vec!["start".to_owned()],
+                ..Package::bare("brute-cli", "host/cli")
             }]
         );
+        assert_eq!(target, Path::new("/w/target"));
         assert_eq!(packages[0].manifest(), "host/cli/Cargo.toml");
+    }
+
+    #[test]
+    fn a_library_that_programs_load_is_told() {
+        for (types, expected) in
+            [("[\"rlib\"]", false), ("[\"cdylib\",\"rlib\"]", true), ("[\"dylib\"]", false)]
+        {
+            let answer = ANSWER.replacen(
+                "[\"bin\"],\"crate_types\":[\"bin\"]",
+                &format!("[\"lib\"],\"crate_types\":{types}"),
+                1,
+            );
+            assert_eq!(parse(&answer).unwrap().packages[0].is_library, expected, "{types}");
+        }
     }
 
     #[test]
@@ -168,6 +225,9 @@ mod tests {
         for (from, to) in [
             ("\"workspace_root\"", "\"root\""),
             ("\"packages\"", "\"crates\""),
+            ("\"target_directory\"", "\"target\""),
+            ("\"edition\"", "\"year\""),
+            ("\"req\"", "\"version\""),
             ("/w/host", "/elsewhere/host"),
             ("\"dev\"", "\"odd\""),
             ("]}]}", "]}"),
@@ -179,7 +239,7 @@ mod tests {
 
     #[test]
     fn this_workspace_is_read() {
-        let packages = packages(&project::root()).unwrap();
+        let packages = workspace(&project::root()).unwrap().packages;
         assert!(
             packages.iter().any(|package| package.name == "xtask" && package.folder == "xtask")
         );

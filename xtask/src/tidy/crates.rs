@@ -9,13 +9,14 @@ enum Area {
     Core,
     Strategies,
     Plugins,
+    Fixtures,
     Host,
     Cli,
     Examples,
     Xtask,
 }
 
-use Area::{Cli, Core, Examples, Host, Plugins, Strategies, Xtask};
+use Area::{Cli, Core, Examples, Fixtures, Host, Plugins, Strategies, Xtask};
 
 impl Area {
     /// The area of a crate, by its folder.
@@ -24,6 +25,7 @@ impl Area {
         Some(match (names.next()?, names.next()) {
             ("core", None) => Core,
             ("strategies", Some(_)) => Strategies,
+            ("plugins", Some("fixtures")) => Fixtures,
             ("plugins", Some(_)) => Plugins,
             ("host", None) => Host,
             ("host", Some("cli")) => Cli,
@@ -38,9 +40,14 @@ impl Area {
         match self {
             Core | Xtask => &[],
             Strategies | Plugins => &[Core],
-            Host => &[Strategies, Core],
+            Fixtures | Host => &[Strategies, Core],
             Cli | Examples => &[Host, Core],
         }
+    }
+
+    /// Whether its tests load the libraries of plugins. A dependency has cargo build them beside the tests.
+    fn loads_plugins(self) -> bool {
+        matches!(self, Host | Cli | Examples)
     }
 
     fn name(self) -> &'static str {
@@ -48,6 +55,7 @@ impl Area {
             Core => "core",
             Strategies => "strategies",
             Plugins => "plugins",
+            Fixtures => "plugins/fixtures",
             Host => "host",
             Cli => "host/cli",
             Examples => "examples",
@@ -56,8 +64,8 @@ impl Area {
     }
 }
 
-/// Dependencies go along the arrows only, those of tests too; but any test may use the test kit of core, and nothing
-/// else may.
+/// Dependencies go along the arrows only, those of tests too; but any test may use the test kit of core, which nothing
+/// else may but the command, and the tests of what loads plugins may have them built.
 pub(super) fn arrows(
     package: &Package,
     packages: &[Package],
@@ -82,10 +90,13 @@ pub(super) fn arrows(
             findings.push(Finding::new(&package.manifest(), line, message));
         };
         let test_kit = used == Core && dependency.features.iter().any(|name| name == "testing");
-        if test_kit && dependency.table != Table::Dev {
+        // `brute plugins test` holds the layers of others against the laws.
+        if test_kit && dependency.table != Table::Dev && area != Cli {
             found("`testing` of `brute-core` is for `[dev-dependencies]`".to_owned());
         }
-        let for_tests = test_kit && dependency.table == Table::Dev;
+        let is_plugin = matches!(used, Plugins | Fixtures);
+        let for_tests =
+            dependency.table == Table::Dev && (test_kit || is_plugin && area.loads_plugins());
         if !for_tests && !area.may_use().contains(&used) {
             let names: Vec<&str> = area.may_use().iter().map(|area| area.name()).collect();
             let allowed =
@@ -153,22 +164,30 @@ mod tests {
     fn package(folder: &str, dependencies: &[(&str, Table, &[&str])]) -> Package {
         let dependency = |(name, table, features): &(&str, Table, &[&str])| Dependency {
             name: format!("brute-{name}"),
+            requirement: "*".to_owned(),
             table: *table,
             features: features.iter().map(ToString::to_string).collect(),
         };
+        let name = format!("brute-{}", folder.rsplit('/').next().unwrap());
         Package {
-            name: format!("brute-{}", folder.rsplit('/').next().unwrap()),
-            folder: folder.to_owned(),
             description: Some("What it is".to_owned()),
             license: Some("MIT".to_owned()),
             dependencies: dependencies.iter().map(dependency).collect(),
-            benches: Vec::new(),
+            ..Package::bare(&name, folder)
         }
     }
 
     fn arrows_of(package: &Package, manifest: &str) -> Vec<String> {
-        let folders =
-            ["core", "strategies/window", "plugins/stale", "host", "host/cli", "examples", "xtask"];
+        let folders = [
+            "core",
+            "strategies/window",
+            "plugins/stale",
+            "plugins/fixtures/faulty",
+            "host",
+            "host/cli",
+            "examples",
+            "xtask",
+        ];
         let all: Vec<Package> =
             folders.iter().map(|folder| super::tests::package(folder, &[])).collect();
         let mut findings = Vec::new();
@@ -178,22 +197,24 @@ mod tests {
 
     #[test]
     fn arrows_are_those_of_the_design() {
-        let names = ["core", "window", "stale", "host", "cli", "examples", "xtask"];
-        for (folder, allowed) in [
-            ("core", &[][..]),
-            ("strategies/other", &["core"]),
-            ("plugins/fixtures/other", &["core"]),
-            ("host", &["core", "window"]),
-            ("host/cli", &["core", "host"]),
-            ("examples", &["core", "host"]),
-            ("xtask", &[]),
+        let names = ["core", "window", "stale", "faulty", "host", "cli", "examples", "xtask"];
+        for (folder, allowed, in_tests) in [
+            ("core", &[][..], &[][..]),
+            ("strategies/other", &["core"], &[]),
+            ("plugins/other", &["core"], &[]),
+            ("plugins/fixtures/other", &["core", "window"], &[]),
+            ("host", &["core", "window"], &["stale", "faulty"]),
+            ("host/cli", &["core", "host"], &["stale", "faulty"]),
+            ("examples", &["core", "host"], &["stale", "faulty"]),
+            ("xtask", &[], &[]),
         ] {
             for name in names {
                 for table in [Table::Normal, Table::Dev, Table::Build] {
                     let found = arrows_of(&package(folder, &[(name, table, &[])]), "");
+                    let in_tests = table == Table::Dev && in_tests.contains(&name);
                     assert_eq!(
                         found.is_empty(),
-                        allowed.contains(&name),
+                        allowed.contains(&name) || in_tests,
                         "{folder} -> {name}, {table:?}: {found:?}"
                     );
                 }
@@ -202,11 +223,12 @@ mod tests {
     }
 
     #[test]
-    fn the_test_kit_is_for_tests_anywhere_and_for_nothing_else() {
-        for folder in ["core", "strategies/other", "host", "host/cli", "xtask"] {
+    fn the_test_kit_is_for_tests_anywhere_and_for_the_command() {
+        for folder in ["core", "strategies/other", "plugins/other", "host", "host/cli", "xtask"] {
             let with = |table| package(folder, &[("core", table, &["testing"])]);
             assert_eq!(arrows_of(&with(Table::Dev), ""), [""; 0], "{folder}");
-            assert!(!arrows_of(&with(Table::Normal), "").is_empty(), "{folder}");
+            let found = arrows_of(&with(Table::Normal), "");
+            assert_eq!(found.is_empty(), folder == "host/cli", "{folder}: {found:?}");
         }
     }
 

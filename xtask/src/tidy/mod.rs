@@ -25,7 +25,7 @@ pub(crate) fn run(args: &[String]) -> Result {
     let root = project::root();
     let tree = Tree::read(&root)?;
     let verbs: Vec<&str> = VERBS.iter().map(|verb| verb.name).collect();
-    let findings = check(&tree, &metadata::packages(&root)?, &verbs);
+    let findings = check(&tree, &metadata::workspace(&root)?.packages, &verbs);
     for finding in &findings {
         println!("{finding}");
     }
@@ -175,7 +175,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let tree = Tree::read(root.path()).unwrap();
-        let packages = metadata::packages(root.path()).unwrap();
+        let packages = metadata::workspace(root.path()).unwrap().packages;
         check(&tree, &packages, &["ci"]).iter().map(ToString::to_string).collect()
     }
 

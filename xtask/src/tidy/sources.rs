@@ -10,10 +10,18 @@ const UNSAFE_FOLDERS: [&str; 2] = ["core/src/abi/", "host/src/plugins/"];
 const MANY_LINES: usize = 500;
 /// A reason stands at most this many lines of code above the `unsafe` that it is for.
 const REASON_WITHIN: usize = 3;
+/// The one crate for layouts that stay the same between compilers is named here only, so that it can be replaced.
+const ABI_FOLDER: &str = "core/src/abi/";
+/// An expectation would be met or not by the place where a macro lands; so a macro may say this, with its reason.
+const IN_MACROS: &str = "#[allow(";
 /// Code that does not stay, and what to do about it.
-const FORBIDDEN: [(&str, &str); 5] = [
-    ("#[allow(", "use `#[expect(lint, reason = \"…\")]`"),
+const FORBIDDEN: [(&str, &str); 6] = [
+    (IN_MACROS, "use `#[expect(lint, reason = \"…\")]`"),
     ("#![allow(", "use `#![expect(lint, reason = \"…\")]`"),
+    (
+        "load_from_file",
+        "it hands out the first library for every later file; use `abi::Library::of`",
+    ),
     ("todo!", "write it"),
     ("unimplemented!", "write it"),
     ("dbg!", "take it out"),
@@ -25,6 +33,7 @@ pub(super) fn check(file: &File, findings: &mut Vec<Finding>) {
     documentation(file, findings);
     size(file, findings);
     unsafe_code(file, &parts, findings);
+    abi_crate(file, &parts, findings);
     forbidden(file, &parts, findings);
 }
 
@@ -91,12 +100,46 @@ fn has_reason(code: &[&str], comments: &[&str], index: usize) -> bool {
     false
 }
 
+/// The boundary to plugins is one module.
+fn abi_crate(file: &File, parts: &Parts, findings: &mut Vec<Finding>) {
+    if file.path.starts_with(ABI_FOLDER) {
+        return;
+    }
+    for (index, _) in
+        parts.code.lines().enumerate().filter(|(_, line)| has_word(line, "abi_stable"))
+    {
+        let message = format!("`abi_stable` belongs in {ABI_FOLDER} only");
+        findings.push(Finding::new(&file.path, index + 1, message));
+    }
+}
+
+/// Which lines stand between the braces of a `macro_rules!`.
+fn in_macros(code: &str) -> Vec<bool> {
+    let mut depth = 0_usize;
+    let mut opens = false;
+    let mut inside = Vec::new();
+    for line in code.lines() {
+        opens |= depth == 0 && has_word(line, "macro_rules");
+        inside.push(depth > 0);
+        for char in line.chars() {
+            match char {
+                '{' if opens || depth > 0 => (depth, opens) = (depth + 1, false),
+                '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+    inside
+}
+
 /// Code that was meant to be temporary, and comments that say so.
 fn forbidden(file: &File, parts: &Parts, findings: &mut Vec<Finding>) {
+    let in_macros = in_macros(&parts.code);
     for (index, (code, comments)) in parts.code.lines().zip(parts.comments.lines()).enumerate() {
         let mut found = |message| findings.push(Finding::new(&file.path, index + 1, message));
         for (words, instead) in FORBIDDEN {
-            if has_word(code, words) {
+            let is_excused = words == IN_MACROS && in_macros[index] && has_word(code, "reason");
+            if has_word(code, words) && !is_excused {
                 found(format!("`{words}`: {instead}"));
             }
         }
@@ -207,6 +250,30 @@ mod tests {
     }
 
     #[test]
+    fn the_crate_of_the_boundary_is_named_in_one_folder() {
+        for text in ["//! D.\nuse abi_stable::RStr;\n", "//! D.\nfn f(a: ::abi_stable::RStr) {}\n"]
+        {
+            assert_eq!(findings("core/src/abi/raw.rs", text), [""; 0]);
+            for path in ["core/src/window.rs", "host/src/plugins/load.rs", "plugins/a/src/lib.rs"] {
+                assert_found(path, text, 2, "`abi_stable` belongs in core/src/abi/ only");
+            }
+        }
+        assert_eq!(findings("core/src/window.rs", "//! `abi_stable`\n// abi_stable\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_macro_may_allow_with_a_reason() {
+        let macro_of = |line: &str| {
+            format!("//! D.\nmacro_rules! m {{\n    () => {{\n        {line}\n    }};\n}}\n")
+        };
+        assert_eq!(findings("a.rs", &macro_of("#[allow(unsafe_code, reason = \"r\")]")), [""; 0]);
+        assert_found("a.rs", &macro_of("#[allow(unsafe_code)]"), 4, "expect");
+        assert_found("a.rs", &macro_of("#![allow(unsafe_code, reason = \"r\")]"), 4, "expect");
+        let after = macro_of("{}") + "#[allow(unsafe_code, reason = \"r\")]\n";
+        assert_found("a.rs", &after, 7, "expect");
+    }
+
+    #[test]
     fn what_was_meant_to_be_temporary_is_found() {
         for (line, says) in [
             ("#[allow(dead_code)]", "expect"),
@@ -214,6 +281,7 @@ mod tests {
             ("fn f() { todo!() }", "`todo!`"),
             ("fn f() { unimplemented!(\"later\") }", "`unimplemented!`"),
             ("let a = dbg!(b);", "`dbg!`"),
+            ("PluginRef::load_from_file(path)", "`load_from_file`"),
             ("// TODO: more", "`TODO`"),
             ("fn f() {} // (FIXME)", "`FIXME`"),
             ("/* XXX */", "`XXX`"),
