@@ -51,27 +51,43 @@ fn json_line(value: &impl Serialize) -> Vec<u8> {
 }
 
 /// Writes a file through a temporary one beside it, so that a full disk leaves what was there.
-pub(crate) fn file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn file(asked: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
-        Failure::input(format!("cannot write `{}`: {error}", path.display()))
+        Failure::input(format!("cannot write `{}`: {error}", asked.display()))
     };
+    // A link stays one: what it names is written.
+    let named = std::fs::canonicalize(asked);
+    let path = named.as_deref().unwrap_or(asked);
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    // A device or a pipe cannot be replaced, only written to.
-    if path.exists() && !path.is_file() {
+    // A device or a pipe cannot be replaced, only written to; nor what this process has open.
+    let is_device = ["/dev", "/proc"].iter().any(|folder| asked.starts_with(folder));
+    if is_device || (path.exists() && !path.is_file()) {
         return std::fs::write(path, bytes).map_err(|error| failed(&error));
     }
     // The whole error names the temporary file, which means nothing to anybody.
     let mut temporary =
         tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error.kind()))?;
-    if let Ok(there) = std::fs::metadata(path) {
-        temporary.as_file().set_permissions(there.permissions()).map_err(|error| failed(&error))?;
+    let permissions = match std::fs::metadata(path) {
+        Ok(there) => Some(there.permissions()),
+        Err(_) => usual_permissions(folder),
+    };
+    if let Some(permissions) = permissions {
+        temporary.as_file().set_permissions(permissions).map_err(|error| failed(&error))?;
     }
     temporary.as_file_mut().write_all(bytes).map_err(|error| failed(&error))?;
     temporary.persist(path).map_err(|error| failed(&error.error))?;
     Ok(())
+}
+
+/// What a new file in `folder` may be used for, by the user's own rules; a temporary file is private.
+fn usual_permissions(folder: &Path) -> Option<std::fs::Permissions> {
+    let probe = tempfile::Builder::new()
+        .make_in(folder, |path| std::fs::File::options().write(true).create_new(true).open(path))
+        .ok()?;
+    Some(probe.as_file().metadata().ok()?.permissions())
 }
 
 /// Whether progress can be shown to somebody.

@@ -6,6 +6,7 @@
 
 mod cli {
     mod configuration;
+    mod files;
     mod input;
     mod output;
     mod place;

@@ -79,6 +79,12 @@ impl Loader {
                 self.diagnostics.push(diagnostic.at(&place.0, place.1));
             }
         }
+        let limit = read.as_ref().and_then(|read| read.timeout).map(Duration::from);
+        if limit.is_some_and(|limit| limit.is_zero()) {
+            let message = "`timeout` is 0, which leaves the layer no time";
+            let diagnostic = Diagnostic::error(message, format!("{path}.timeout"));
+            self.report(item, &["timeout"], diagnostic.help("leave it out for no limit"));
+        }
         let strategy = self.strategy(kind, item, &options, path);
         let read = read?;
         Some(ConfiguredRung {

@@ -1,7 +1,9 @@
 //! The `command` backend: any program.
 
 use std::collections::VecDeque;
+use std::io;
 use std::process::{ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use brute_core::{Completion, CompletionError, OptionsError, Prompt, Stop, SummarizerLimits};
@@ -14,7 +16,13 @@ use super::{BoxFuture, Summarizer};
 use crate::quantity::Span;
 
 /// No summary is as long as this, in bytes; a program that writes more does something else.
-const MOST_OUTPUT: u64 = 1 << 20;
+const MOST_OUTPUT: usize = 1 << 20;
+
+/// Bytes that are read at once.
+const BUFFER: usize = 8 * 1024;
+
+/// How long a program that has ended may leave its output unfinished.
+const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// What of a failed program's standard error is told: so many lines, so many bytes.
 const ERROR_LINES: usize = 5;
@@ -112,23 +120,55 @@ impl Command {
             }
             Ok(())
         };
+        let (output, complaints) = (Mutex::new(Vec::new()), Mutex::new(VecDeque::new()));
         let read = async {
-            let mut output = Vec::new();
-            if let Some(stdout) = stdout {
-                let read = stdout.take(MOST_OUTPUT + 1).read_to_end(&mut output).await;
-                read.map_err(|error| self.failed(format_args!("could not be read: {error}")))?;
+            let read = self.output(stdout, &output).await;
+            read.map_err(|error| self.failed(format_args!("could not be read: {error}")))?;
+            match locked(&output).len() > MOST_OUTPUT {
+                true => Err(self.failed(format_args!("wrote more than {MOST_OUTPUT} bytes"))),
+                false => Ok(()),
             }
-            if output.len() as u64 > MOST_OUTPUT {
-                return Err(self.failed(format_args!("wrote more than {MOST_OUTPUT} bytes")));
-            }
-            Ok(output)
         };
-        let complaints = async { Ok(tail(stderr).await) };
-        let ((), output, complaints) = tokio::try_join!(write, read, complaints)?;
-        let status = child.wait().await;
+        let talk = async { tokio::try_join!(write, read, tail(stderr, &complaints)) };
+        tokio::pin!(talk);
+        let status = tokio::select! {
+            biased;
+            said = &mut talk => {
+                said?;
+                child.wait().await
+            }
+            // What it started itself may hold its pipes open for as long as it likes.
+            status = child.wait() => {
+                if let Ok(said) = tokio::time::timeout(LAST_WORDS, &mut talk).await {
+                    said?;
+                }
+                status
+            }
+        };
         let status =
             status.map_err(|error| self.failed(format_args!("cannot be waited for: {error}")))?;
-        if status.success() { Ok(output) } else { Err(self.unsuccessful(status, &complaints)) }
+        match status.success() {
+            true => Ok(std::mem::take(&mut *locked(&output))),
+            false => Err(self.unsuccessful(status, locked(&complaints).make_contiguous())),
+        }
+    }
+
+    /// Reads what the program writes, a little more than is allowed at most.
+    async fn output(
+        &self,
+        stdout: Option<impl AsyncRead + Unpin>,
+        output: &Mutex<Vec<u8>>,
+    ) -> io::Result<()> {
+        let Some(mut stdout) = stdout else { return Ok(()) };
+        let mut buffer = vec![0; BUFFER];
+        while let read @ 1.. = stdout.read(&mut buffer).await? {
+            let mut output = locked(output);
+            output.extend(&buffer[..read]);
+            if output.len() > MOST_OUTPUT {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn unsuccessful(&self, status: ExitStatus, complaints: &[u8]) -> CompletionError {
@@ -148,16 +188,24 @@ impl Command {
 }
 
 /// The last bytes of a stream, which is read to its end so that the program is never held up.
-async fn tail(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
-    let mut kept = VecDeque::new();
+async fn tail(
+    stream: Option<impl AsyncRead + Unpin>,
+    kept: &Mutex<VecDeque<u8>>,
+) -> Result<(), CompletionError> {
     if let Some(mut stream) = stream {
-        let mut buffer = vec![0; 8 * 1024];
+        let mut buffer = vec![0; BUFFER];
         while let Ok(read @ 1..) = stream.read(&mut buffer).await {
+            let mut kept = locked(kept);
             kept.extend(&buffer[..read]);
-            kept.drain(..kept.len().saturating_sub(ERROR_BYTES));
+            let past = kept.len().saturating_sub(ERROR_BYTES);
+            kept.drain(..past);
         }
     }
-    kept.into()
+    Ok(())
+}
+
+fn locked<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Summarizer for Command {
@@ -242,6 +290,17 @@ mod tests {
         assert!(error.len() < 200);
         let error = sh("head -c 5000 /dev/zero | tr '\\0' x >&2; exit 2").unwrap_err().to_string();
         assert!(error.len() < ERROR_BYTES + 100, "{}", error.len());
+    }
+
+    #[test]
+    fn what_a_program_leaves_behind_is_not_waited_for() {
+        for script in ["sleep 20 & echo gist", "(sleep 20 >/dev/null) & echo gist"] {
+            let begun = Instant::now();
+            assert_eq!(sh(script).unwrap().text, "gist\n", "{script}");
+            assert!(begun.elapsed().as_secs() < 5, "{script}");
+        }
+        let error = sh("sleep 20 & echo sorry >&2; exit 3").unwrap_err().to_string();
+        assert!(error.contains("exit status: 3") && error.contains("sorry"), "{error}");
     }
 
     #[test]
