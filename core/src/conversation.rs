@@ -1,5 +1,6 @@
 //! A conversation: messages that fit together, and how big they are.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::{Message, MessageId, Outline, Part, Role, TokenCounter, Violation};
@@ -66,14 +67,21 @@ impl Conversation {
     /// A conversation of these messages.
     ///
     /// # Errors
-    /// Every violation, not the first.
+    /// Every violation, not the first. Ids must differ, and leave some for the messages to come.
     pub fn new(messages: impl IntoIterator<Item = Message>) -> Result<Self, InvalidConversation> {
         let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
-        let next_id = messages.iter().map(|message| message.id().0 + 1).max().unwrap_or(0);
-        match Outline::of(&messages) {
-            Ok(outline) => Ok(Self::outlined(messages, &outline, next_id)),
-            Err(violations) => Err(InvalidConversation { violations }),
+        let mut violations = violations_of_ids(&messages);
+        let outline = Outline::of(&messages).unwrap_or_else(|found| {
+            violations.extend(found);
+            Outline::default()
+        });
+        if !violations.is_empty() {
+            violations.sort_by_key(Violation::message);
+            return Err(InvalidConversation { violations });
         }
+        let largest = messages.iter().map(|message| message.id().0).max();
+        let next_id = largest.map_or(0, |id| id.saturating_add(1));
+        Ok(Self::outlined(messages, &outline, next_id))
     }
 
     /// The generation after this one. `outline` must be its outline. What this one knows of its size
@@ -98,7 +106,7 @@ impl Conversation {
         let open = outline
             .pending
             .iter()
-            .filter_map(|place| match messages[place.message].parts().get(place.part) {
+            .filter_map(|place| match messages.get(place.message)?.parts().get(place.part) {
                 Some(Part::ToolCall(call)) => Some(call.id.clone()),
                 _ => None,
             })
@@ -106,7 +114,9 @@ impl Conversation {
         Self { messages: Arc::new(messages), next_id, open, ledger: Ledger::default() }
     }
 
-    /// Appends a message with the next free id. Costs what the message costs, not what is there.
+    /// Appends a message with the next free id. Costs what the message costs, not what is there: unless a
+    /// clone of this conversation is alive, which keeps the list of messages, so that the first push after
+    /// cloning copies that list, 8 bytes for each message.
     ///
     /// # Errors
     /// If it does not fit: a result that answers no open call, or anything but a result while calls
@@ -119,11 +129,12 @@ impl Conversation {
         let index = self.len();
         let message = Message::new(MessageId(self.next_id), role, parts);
         let mut found = Vec::new();
+        let mut answered = None;
         if let Some((_, result)) = message.result() {
-            match self.open.iter().rposition(|open| *open == result.call) {
-                Some(open) => drop(self.open.remove(open)),
-                None => found
-                    .push(Violation::OrphanResult { message: index, call: result.call.clone() }),
+            answered = self.open.iter().rposition(|open| *open == result.call);
+            if answered.is_none() {
+                let call = result.call.clone();
+                found.push(Violation::OrphanResult { message: index, call });
             }
         } else if role != Role::Other && role != Role::Tool {
             found.extend(
@@ -142,14 +153,21 @@ impl Conversation {
                 Violation::RepeatedCall { call, .. } => {
                     Some(Violation::RepeatedCall { message: index, call })
                 }
-                Violation::OrphanResult { .. } | Violation::UnansweredCall { .. } => None,
+                _ => None,
             }));
+        }
+        let next_id = self.next_id.checked_add(1);
+        if next_id.is_none() {
+            found.push(Violation::NoIdLeft { message: index });
         }
         if !found.is_empty() {
             return Err(InvalidConversation { violations: found });
         }
+        if let Some(answered) = answered {
+            self.open.remove(answered);
+        }
         self.open.extend(alone.calls().map(|(_, call)| call.id.clone()));
-        self.next_id += 1;
+        self.next_id = next_id.unwrap_or(self.next_id);
         let id = alone.id();
         Arc::make_mut(&mut self.messages).push(alone);
         Ok(id)
@@ -245,6 +263,21 @@ impl Ledger {
     }
 }
 
+/// Ids that are there before, and the one that leaves none for the next message.
+fn violations_of_ids(messages: &[Arc<Message>]) -> Vec<Violation> {
+    let last = messages.iter().position(|message| message.id().0 == u64::MAX);
+    let mut found: Vec<_> =
+        last.map(|message| Violation::NoIdLeft { message }).into_iter().collect();
+    // Nearly all conversations count up.
+    if !messages.is_sorted_by(|one, next| one.id() < next.id()) {
+        let mut seen = HashSet::with_capacity(messages.len());
+        let repeated = messages.iter().enumerate().filter(|(_, one)| !seen.insert(one.id()));
+        found
+            .extend(repeated.map(|(message, one)| Violation::RepeatedId { message, id: one.id() }));
+    }
+    found
+}
+
 /// The fewest and the most tokens that a message can have.
 fn bounds(message: &Message, counter: &dyn TokenCounter) -> (u64, u64) {
     if message.is_counted(counter) {
@@ -306,6 +339,45 @@ mod tests {
         assert!(conversation.push(Role::User, [call("c")]).is_err());
         assert_eq!(conversation.len(), 5);
         assert!(Outline::of(conversation.messages()).is_ok());
+    }
+
+    #[test]
+    fn what_is_refused_leaves_no_trace() {
+        let mut conversation = Conversation::default();
+        conversation.push(Role::User, text("go")).unwrap();
+        conversation.push(Role::Assistant, [call("a")]).unwrap();
+        let beside_text = [result("a"), text("and")].concat();
+        assert!(conversation.push(Role::Tool, beside_text).is_err());
+        conversation.push(Role::Tool, result("a")).expect("the call is still open");
+    }
+
+    #[test]
+    fn ids_differ_and_do_not_end() {
+        const LAST: u64 = u64::MAX;
+        let new = |ids: &[u64]| {
+            let messages =
+                ids.iter().map(|id| Message::new(MessageId(*id), Role::User, text("go")));
+            Conversation::new(messages).map_err(|invalid| invalid.violations)
+        };
+        let repeated = |message, id| Violation::RepeatedId { message, id: MessageId(id) };
+        let none_left = |message| Violation::NoIdLeft { message };
+        for (ids, violations) in [
+            (&[][..], vec![]),
+            (&[7], vec![]),
+            (&[3, 1, 2], vec![]),
+            (&[LAST - 1], vec![]),
+            (&[1, 1], vec![repeated(1, 1)]),
+            (&[1, 2, 1, 1], vec![repeated(2, 1), repeated(3, 1)]),
+            (&[LAST], vec![none_left(0)]),
+            (&[0, LAST, LAST], vec![none_left(1), repeated(2, LAST)]),
+        ] {
+            assert_eq!(new(ids).err().unwrap_or_default(), violations, "{ids:?}");
+        }
+        assert_eq!(new(&[3, 1, 2]).unwrap().next_id(), MessageId(4));
+        let mut last = new(&[LAST - 1]).unwrap();
+        let refused = last.push(Role::User, text("go")).unwrap_err();
+        assert_eq!(refused.violations, [none_left(1)]);
+        assert_eq!(last, new(&[LAST - 1]).unwrap());
     }
 
     #[test]

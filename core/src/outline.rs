@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Message, Part, Role};
+use crate::{Message, MessageId, Part, Role};
 
 /// Where a part stands: which message, which of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +98,18 @@ pub enum Violation {
         /// What stands in it.
         part: &'static str,
     },
+    /// A message that has the id of one before it.
+    RepeatedId {
+        /// The later message.
+        message: usize,
+        /// The id.
+        id: MessageId,
+    },
+    /// A message after whose id there is none for a message to come, or that finds none itself.
+    NoIdLeft {
+        /// The message.
+        message: usize,
+    },
 }
 
 impl Violation {
@@ -107,7 +119,9 @@ impl Violation {
             Self::OrphanResult { message, .. }
             | Self::UnansweredCall { message, .. }
             | Self::RepeatedCall { message, .. }
-            | Self::MisplacedPart { message, .. } => *message,
+            | Self::MisplacedPart { message, .. }
+            | Self::RepeatedId { message, .. }
+            | Self::NoIdLeft { message } => *message,
         }
     }
 }
@@ -125,6 +139,10 @@ impl fmt::Display for Violation {
             Self::MisplacedPart { role, part, .. } => {
                 write!(f, "a message of role {role} holds a {part}")
             }
+            Self::RepeatedId { id, .. } => write!(f, "an earlier message has the id {} too", id.0),
+            Self::NoIdLeft { .. } => {
+                write!(f, "ids end at {}, and one must be left for the next message", u64::MAX)
+            }
         }
     }
 }
@@ -132,7 +150,8 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 impl Outline {
-    /// The outline of valid messages, or every violation.
+    /// The outline of valid messages, or every violation. Ids are no part of the shape, and are not looked
+    /// at.
     pub fn of(messages: &[Arc<Message>]) -> Result<Self, Vec<Violation>> {
         let mut reader = Reader::default();
         reader.outline.call_of.reserve_exact(messages.len());

@@ -19,17 +19,20 @@ impl Protection {
         let mut protected: Vec<bool> =
             messages.iter().map(|message| message.role() == Role::System).collect();
         let pending = outline.pending.iter().map(|place| place.message);
-        for message in outline.task.into_iter().chain(pending) {
-            protected[message] = true;
-        }
+        let mut protect = |message: usize| {
+            if let Some(protected) = protected.get_mut(message) {
+                *protected = true;
+            }
+        };
+        outline.task.into_iter().chain(pending).for_each(&mut protect);
         if !keep.is_empty() {
             for (index, message) in messages.iter().enumerate() {
                 for (part, call) in message.calls() {
                     if keep.contains(&call.name) {
-                        protected[index] = true;
+                        protect(index);
                         let place = crate::Place { message: index, part };
                         if let Some(result) = outline.result_of(place) {
-                            protected[result.message] = true;
+                            protect(result.message);
                         }
                     }
                 }
@@ -198,10 +201,8 @@ impl<'a> Window<'a> {
         let mut index = span.start;
         let end = span.end.min(self.len());
         while index < end {
-            let unit = match outline.step_of(index) {
-                Some(step) => outline.steps[step].span.clone(),
-                None => index..index + 1,
-            };
+            let step = outline.step_of(index).and_then(|step| outline.steps.get(step));
+            let unit = step.map_or(index..index + 1, |step| step.span.clone());
             index = unit.end.max(index + 1);
             if unit.clone().any(|message| self.is_held(message)) {
                 continue;
