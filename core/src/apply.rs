@@ -15,8 +15,11 @@ use crate::{
 pub struct Applied {
     /// The next generation. Untouched messages are shared with the one before.
     pub conversation: Conversation,
-    /// Its outline: the one of the generation before where no edit changed the shape.
+    /// Its outline: the one of the generation before if the shape is kept.
     pub outline: Arc<Outline>,
+    /// Whether messages stand where they stood, make the same calls and speak for whom they spoke, so
+    /// that the protection holds for the next generation as well.
+    pub keeps_shape: bool,
     /// The messages that went or were changed, as they were.
     pub removed: Vec<Arc<Message>>,
     /// The messages that came instead, and the changed ones as they are.
@@ -27,6 +30,14 @@ pub struct Applied {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
+    /// The outline is of another conversation, or of another generation of this one.
+    #[error("the outline is of {outline} messages, but there are {len}")]
+    OtherOutline {
+        /// How many messages the outline covers.
+        outline: usize,
+        /// How many messages there are.
+        len: usize,
+    },
     /// An edit is about a message that is not there.
     #[error("an edit is about messages {}..{}, but there are only {len}", .span.start, .span.end)]
     OutOfRange {
@@ -99,9 +110,7 @@ pub enum Refusal {
 impl Conversation {
     /// The next generation of this conversation, as `plan` wants it.
     ///
-    /// `outline` and `protection` must be this conversation's. If the outline that comes back is the same
-    /// one ([`Arc::ptr_eq`]), messages stand where they stood and make the same calls, so that the
-    /// protection holds for the next generation as well.
+    /// `outline` and `protection` must be this conversation's.
     ///
     /// # Errors
     /// The first reason to refuse the plan. A plan is made whole or not at all.
@@ -112,6 +121,9 @@ impl Conversation {
         protection: &Protection,
         counter: &dyn TokenCounter,
     ) -> Result<Applied, Refusal> {
+        if outline.len != self.len() {
+            return Err(Refusal::OtherOutline { outline: outline.len, len: self.len() });
+        }
         let mut edits = Edits::sort(plan, self.len())?;
         let mut maker = Maker {
             conversation: self,
@@ -236,25 +248,32 @@ impl Maker<'_> {
             None => Mark { kind: MarkKind::Note, count: span.len() as u64 }.write(&text),
         };
         let message = Message::new(MessageId(self.next_id), role, [Part::Text(text)]);
-        self.next_id += 1;
+        let Some(next_id) = self.next_id.checked_add(1) else {
+            return Err(Refusal::Invalid {
+                violation: Violation::NoIdLeft { message: span.start },
+            });
+        };
+        self.next_id = next_id;
         self.add(message);
         Ok(())
     }
 
+    /// `changes` are in the order of their parts, no two about the same.
     fn change(&mut self, index: usize, changes: &mut [Edit]) -> Result<(), Refusal> {
         if self.protection.covers(index) {
             return Err(Refusal::Protected { message: index });
         }
         let message = &self.from[index];
-        let past = changes.iter().filter_map(part_of).max();
+        let past = changes.last().and_then(part_of);
         if let Some(part) = past.filter(|part| *part >= message.parts().len()) {
             return Err(Refusal::NoSuchPart { message: index, part });
         }
         self.check_reasoning(index, changes)?;
         self.parts.clear();
+        let mut changes = changes.iter_mut().peekable();
         for (at, part) in message.parts().iter().enumerate() {
             let unsuitable = |reason| Refusal::Unsuitable { message: index, part: at, reason };
-            match changes.iter_mut().find(|edit| part_of(edit) == Some(at)) {
+            match changes.next_if(|edit| part_of(edit) == Some(at)) {
                 None => self.parts.push(part.clone()),
                 Some(Edit::Rewrite { text, .. }) => {
                     self.parts.push(rewritten(part, take(text)).map_err(unsuitable)?);
@@ -262,8 +281,7 @@ impl Maker<'_> {
                 Some(_) => check_removable(part).map_err(unsuitable)?,
             }
         }
-        if self.parts.iter().all(|part| matches!(part, Part::Reasoning(_))) {
-            let reason = "nothing but reasoning would be left of the message; drop it instead";
+        if let Some(reason) = silence(message.parts(), &self.parts) {
             return Err(Refusal::Unsuitable { message: index, part: 0, reason });
         }
         let parts: Arc<[Part]> = self.parts.drain(..).collect();
@@ -279,12 +297,14 @@ impl Maker<'_> {
     /// turn that is over: in the current turn the provider still checks it.
     fn check_reasoning(&self, index: usize, changes: &[Edit]) -> Result<(), Refusal> {
         let (mut signed, mut rewritten, mut removed) = (0, 0, 0);
+        let mut changes = changes.iter().peekable();
         for (at, part) in self.from[index].parts().iter().enumerate() {
+            let change = changes.next_if(|edit| part_of(edit) == Some(at));
             if !matches!(part, Part::Reasoning(reasoning) if reasoning.signed) {
                 continue;
             }
             signed += 1;
-            match changes.iter().find(|edit| part_of(edit) == Some(at)) {
+            match change {
                 None => {}
                 Some(Edit::Rewrite { .. }) => rewritten += 1,
                 Some(_) => removed += 1,
@@ -321,7 +341,8 @@ impl Maker<'_> {
         };
         let next = Successor { messages: self.messages, next_id: self.next_id, gone, come };
         let conversation = self.conversation.succeeded_by(next, &outline, counter);
-        Ok(Applied { conversation, outline, removed: self.removed, added: self.added })
+        let (keeps_shape, removed, added) = (self.keeps_shape, self.removed, self.added);
+        Ok(Applied { conversation, outline, keeps_shape, removed, added })
     }
 }
 
@@ -332,8 +353,34 @@ fn outline_of(messages: &[Arc<Message>]) -> Result<Outline, Refusal> {
         .map_err(|mut violations| Refusal::Invalid { violation: violations.swap_remove(0) })
 }
 
+/// Why a message may not become these parts, if it may not: a provider refuses one that says nothing.
+fn silence(before: &[Part], after: &[Part]) -> Option<&'static str> {
+    if after.iter().all(|part| matches!(part, Part::Reasoning(_))) {
+        return Some("nothing but reasoning would be left of the message; drop it instead");
+    }
+    (says_nothing(after) && !says_nothing(before))
+        .then_some("nothing but blank text would be left of the message; drop it instead")
+}
+
+/// Whether there is nothing in these parts that a provider takes as content.
+pub(crate) fn says_nothing(parts: &[Part]) -> bool {
+    parts.iter().all(|part| match part {
+        Part::Text(text) => is_blank(text),
+        Part::Reasoning(_) => true,
+        _ => false,
+    })
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
 fn rewritten(part: &Part, text: String) -> Result<Part, &'static str> {
     match part {
+        // Results may be blank: a tool that prints nothing is no error.
+        Part::Text(_) | Part::Media(_) if is_blank(&text) => {
+            Err("its text would be blank; remove the part instead")
+        }
         Part::Text(_) | Part::Media(_) => Ok(Part::Text(text)),
         Part::ToolResult(result) => Ok(Part::ToolResult(crate::ToolResult {
             call: result.call.clone(),

@@ -21,7 +21,8 @@ pub enum Edit {
         /// Its text. One that carries no [`Mark`](crate::Mark) gets a note's.
         text: String,
     },
-    /// Gives a part another text. A result loses its media with it, a media part becomes text.
+    /// Gives a part another text. A result loses its media with it, a media part becomes text. Only a
+    /// result may become blank: providers refuse other blank texts, so such a part is to be removed.
     Rewrite {
         /// The message.
         message: usize,

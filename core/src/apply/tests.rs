@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::Approximate;
 use crate::testing::{TestHost, generate, laws, notation};
 
 fn apply(conversation: &str, plan: Plan) -> Result<Applied, Refusal> {
@@ -65,6 +66,60 @@ fn each_kind_of_bad_plan_is_refused_whole() {
 }
 
 #[test]
+fn nothing_is_made_blank_but_a_result() {
+    let start = "user u image more
+        assistant think:aaaaaaaa call:x:read sayx9
+        tool x wordsx50
+        assistant think:bbbbbbbb sayx9
+        other exitx9
+        user u2";
+    let remove = |message, part| Edit::Remove { message, part };
+    let cases: [(&str, Vec<Edit>, Option<&str>); 13] = [
+        ("text", vec![rewrite(3, 1, "")], Some("remove the part instead")),
+        ("image", vec![rewrite(0, 1, " ")], Some("remove the part instead")),
+        ("text beside an image", vec![rewrite(0, 0, "\n")], Some("remove the part instead")),
+        ("text beside a call", vec![rewrite(1, 1, "\t \u{a0}")], Some("remove the part instead")),
+        ("record", vec![rewrite(4, 0, "")], Some("remove the part instead")),
+        ("all but reasoning", vec![remove(3, 1)], Some("drop it instead")),
+        ("all", vec![remove(0, 0), remove(0, 1)], Some("drop it instead")),
+        ("result", vec![rewrite(2, 0, "")], None),
+        ("blank result", vec![rewrite(2, 0, " \n")], None),
+        ("arguments", vec![rewrite(1, 2, "")], Some("must be JSON")),
+        ("reasoning beside text", vec![remove(3, 0)], None),
+        ("text beside a call", vec![remove(1, 1)], None),
+        ("image beside text", vec![remove(0, 1)], None),
+    ];
+    for (name, edits, reason) in cases {
+        match (apply(start, Plan::of(edits)), reason) {
+            (Ok(_), None) => {}
+            (Err(refusal), Some(reason)) => {
+                assert!(refusal.to_string().contains(reason), "{name}: {refusal}");
+            }
+            (done, _) => panic!("{name}: {done:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_message_that_says_something_does_not_end_up_blank() {
+    let of = |parts: Vec<Part>| {
+        let message = |id, parts: Vec<Part>| Message::new(MessageId(id), Role::User, parts);
+        let task = message(1, vec![Part::Text("task".into())]);
+        Conversation::new([message(0, parts), task]).unwrap()
+    };
+    let text = |text: &str| Part::Text(text.into());
+    let image = || Part::Media(crate::Media { kind: "image/png".into(), tokens: 9 });
+    let remove = |part| Plan::of(vec![Edit::Remove { message: 0, part }]);
+    let apply = |parts, plan| TestHost::new().apply(&of(parts), &plan);
+    let refusal = |parts| apply(parts, remove(0)).unwrap_err().to_string();
+    assert!(refusal(vec![image(), text("")]).contains("nothing but blank text"));
+    assert!(refusal(vec![text("say"), text(" \n"), text("")]).contains("nothing but blank text"));
+    // What came blank is not this plan's doing.
+    assert!(apply(vec![text("     "), text(" ")], remove(0)).is_ok());
+    assert!(apply(vec![text("say"), text(" "), text("more")], remove(0)).is_ok());
+}
+
+#[test]
 fn a_plan_is_applied_in_place() {
     let plan = Plan::of(vec![
         rewrite(8, 0, "short"),
@@ -91,6 +146,70 @@ fn signed_reasoning_of_a_turn_that_is_over_may_go_whole() {
     assert!(apply(two, Plan::of(vec![remove(0)])).is_err());
     assert!(apply(two, Plan::of(vec![remove(0), remove(1)])).is_ok());
     assert!(apply(two, Plan::of(vec![remove(2)])).is_err());
+}
+
+#[test]
+fn another_conversations_outline_is_refused() {
+    let conversation = notation::conversation(WORK);
+    let protection = TestHost::new().protection(&conversation);
+    for other in
+        ["", "user a", &format!("{WORK}\nuser call?"), &format!("{WORK}\nassistant call:a")]
+    {
+        let outline = Arc::new(notation::conversation(other).outline());
+        for edit in [rewrite(3, 0, "short"), drop(9..10)] {
+            let refusal =
+                conversation.apply(Plan::of(vec![edit]), &outline, &protection, &Approximate);
+            let outline = outline.len;
+            assert_eq!(refusal.unwrap_err(), Refusal::OtherOutline { outline, len: 10 }, "{other}");
+        }
+    }
+}
+
+#[test]
+fn no_message_comes_when_no_id_is_left() {
+    let text = || [Part::Text("word ".repeat(90))];
+    let ids = [0, 1, u64::MAX - 1];
+    let messages = ids.map(|id| Message::new(MessageId(id), Role::User, text()));
+    let conversation = Conversation::new(messages).unwrap();
+    let note = Edit::Replace { span: 0..1, role: Role::User, text: "gone".into() };
+    let refusal = TestHost::new().apply(&conversation, &Plan::of(vec![note])).unwrap_err();
+    let violation = Violation::NoIdLeft { message: 0 };
+    assert_eq!(refusal, Refusal::Invalid { violation });
+    assert!(TestHost::new().apply(&conversation, &Plan::of(vec![drop(0..1)])).is_ok());
+}
+
+#[test]
+fn thousands_of_edits_of_one_message_each_find_their_part() {
+    const PARTS: usize = 60_000;
+    let parts: Vec<Part> = (0..PARTS)
+        .map(|part| match part % 3 {
+            0 => {
+                Part::Reasoning(crate::Reasoning { text: "thought".into(), signed: part % 2 == 0 })
+            }
+            _ => Part::Text(format!("many words that say {part}")),
+        })
+        .collect();
+    let conversation = Conversation::new([
+        Message::new(MessageId(0), Role::Assistant, parts),
+        Message::new(MessageId(1), Role::User, [Part::Text("task".into())]),
+    ])
+    .unwrap();
+    let edits = (0..PARTS).rev().filter_map(|part| match part % 3 {
+        0 => Some(Edit::Remove { message: 0, part }),
+        1 => Some(rewrite(0, part, &format!("says {part}"))),
+        _ => None,
+    });
+    let applied = TestHost::new().apply(&conversation, &Plan::of(edits.collect())).unwrap();
+    let after = applied.conversation.messages()[0].parts();
+    let expected: Vec<Part> = (0..PARTS)
+        .filter(|part| part % 3 != 0)
+        .map(|part| match part % 3 {
+            1 => Part::Text(format!("says {part}")),
+            _ => Part::Text(format!("many words that say {part}")),
+        })
+        .collect();
+    assert!(after == expected);
+    assert!(!applied.keeps_shape);
 }
 
 fn edit() -> impl proptest::strategy::Strategy<Value = Edit> {
@@ -124,6 +243,12 @@ proptest! {
             prop_assert_eq!(checked, Ok(()));
             let outline = Outline::of(applied.conversation.messages()).unwrap();
             prop_assert_eq!(&outline, &*applied.outline);
+            let figure = applied.conversation.clone().measure(&Approximate);
+            prop_assert_eq!(figure, laws::recount(&applied.conversation, &Approximate));
+            if applied.keeps_shape {
+                prop_assert_eq!(host.protection(&applied.conversation), protection);
+                prop_assert_eq!(outline, conversation.outline());
+            }
         }
     }
 }

@@ -74,13 +74,16 @@ impl TestHost {
         Protection::of(conversation.messages(), &conversation.outline(), &self.keep)
     }
 
-    /// What becomes of `conversation` by `plan`.
+    /// What becomes of `conversation` by `plan`. It is measured before, as in a ladder, so that its size
+    /// is handed on.
     ///
     /// # Errors
     /// If the plan is refused.
     pub fn apply(&self, conversation: &Conversation, plan: &Plan) -> Result<Applied, Refusal> {
+        let mut conversation = conversation.clone();
+        conversation.measure(&Approximate);
         let outline = Arc::new(conversation.outline());
-        let protection = self.protection(conversation);
+        let protection = self.protection(&conversation);
         conversation.apply(plan.clone(), &outline, &protection, &Approximate)
     }
 }

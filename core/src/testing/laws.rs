@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::apply::says_nothing;
 use crate::testing::TestHost;
-use crate::{Approximate, Conversation, Flow, Message, Outline, Protection, Strategy};
+use crate::{
+    Approximate, Conversation, Flow, Message, Outline, Protection, Strategy, TokenCounter,
+};
 
 /// Rounds after which a layer that wants another one is said to loop.
 const MOST_ROUNDS: usize = 10_000;
@@ -61,12 +64,19 @@ pub fn check_step(
     if size(after) >= size(before) && after != before {
         return Err(format!("never larger: {} became {}", size(before), size(after)));
     }
+    if after.clone().measure(&Approximate) != recount(after, &Approximate) {
+        return Err("figures: the size handed on is not what a fresh count finds".to_owned());
+    }
     let kept = |message: &Arc<Message>| {
         after.messages().iter().find(|kept| kept.id() == message.id()).cloned()
     };
     for (index, message) in before.messages().iter().enumerate() {
         if protection.covers(index) && kept(message).as_ref() != Some(message) {
             return Err(format!("protected pieces come out equal: message {index} did not"));
+        }
+        let is_blanked = |kept: Arc<Message>| says_nothing(kept.parts());
+        if !says_nothing(message.parts()) && kept(message).is_some_and(is_blanked) {
+            return Err(format!("no blank content: message {index} says nothing any more"));
         }
     }
     let place = |message: &Arc<Message>| {
@@ -77,4 +87,10 @@ pub fn check_step(
         return Err("order: kept messages changed their order".to_owned());
     }
     Ok(())
+}
+
+/// The size of `conversation` by a count of its own, whatever is known of its size already.
+pub fn recount(conversation: &Conversation, counter: &dyn TokenCounter) -> u64 {
+    let fresh = |message: &Arc<Message>| message.uncounted().tokens(counter);
+    conversation.messages().iter().map(|message| u64::from(fresh(message))).sum()
 }
