@@ -1,11 +1,9 @@
 //! What stands where a result was: which tool it came from, how much went, and how to get it back.
 
-use std::fmt::{Display, Write as _};
-use std::sync::LazyLock;
+use std::fmt::{self, Write as _};
 
 use brute_core::truncation::{FullText, Notice};
 use brute_core::{Mark, MarkKind, ResultView};
-use memchr::memmem::Finder;
 
 use crate::Keep;
 use crate::excerpt::Excerpt;
@@ -41,65 +39,57 @@ impl Placeholder<'_> {
     }
 
     fn put_sentence(&self, excerpt: &Excerpt<'_>, gone: u32, body: &mut String) {
+        let (tool, tokens) = (self.tool, self.tokens);
         // Formats without a flag for failure show it nowhere else.
         let failed = if self.result.is_error { "failed " } else { "" };
+        let media = Media(self.result.media);
         match excerpt.names() {
-            None => {
-                put(body, ["The ", failed, "result of `", self.tool, "` ("]);
-                put_number(body, gone);
-                put(body, [" tokens"]);
-                self.put_media(body);
-                put(body, [") was removed."]);
-            }
-            Some(names) => {
-                put_number(body, gone);
-                put(body, [" of "]);
-                put_number(body, self.tokens);
-                put(body, [" tokens of the ", failed, "result of `", self.tool, "` were removed"]);
-                self.put_media(body);
-                put(body, ["; ", names, " below."]);
-            }
-        }
-    }
-
-    fn put_media(&self, body: &mut String) {
-        match self.result.media {
-            0 => {}
-            1 => put(body, [", with 1 image or other medium"]),
-            media => {
-                put(body, [", with "]);
-                put_number(body, media);
-                put(body, [" images or other media"]);
-            }
+            None => put(
+                body,
+                format_args!("The {failed}result of `{tool}` ({gone} tokens{media}) was removed."),
+            ),
+            Some(names) => put(
+                body,
+                format_args!(
+                    "{gone} of {tokens} tokens of the {failed}result of `{tool}` were removed{media}; \
+                     {names} below."
+                ),
+            ),
         }
     }
 
     fn put_way_back(&self, body: &mut String) {
         if let Some(how) = &self.retrieval {
-            put(body, ["To have it back: ", how]);
+            put(body, format_args!("To have it back: {how}"));
         } else if let Some(FullText::Saved(place)) = full_text(self.result.text) {
             // The result was an excerpt itself, and nobody else knows any more where all of it is.
-            put(body, ["Its full text is in ", &place]);
+            put(body, format_args!("Its full text is in {place}"));
         } else {
-            put(body, ["Call it again if needed."]);
+            // Nothing that might have a booking made or a command run once more.
+            body.push_str("If you need it, look it up again in a way that changes nothing.");
         }
     }
 }
 
-fn put<const N: usize>(body: &mut String, words: [&str; N]) {
-    body.extend(words);
+/// How many images and the like went with the text.
+struct Media(usize);
+
+impl fmt::Display for Media {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            1 => f.write_str(", with 1 image or other medium"),
+            media => write!(f, ", with {media} images or other media"),
+        }
+    }
 }
 
-fn put_number(body: &mut String, number: impl Display) {
+fn put(body: &mut String, words: fmt::Arguments<'_>) {
     // Writing to a string does not fail.
-    let _ = write!(body, "{number}");
+    let _ = body.write_fmt(words);
 }
-
-/// How every notice of a truncation begins. A word is found much faster than a notice.
-static OPENING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("[brute:"));
 
 /// Where the full text of a truncated result is.
 fn full_text(text: &str) -> Option<FullText> {
-    OPENING.find(text.as_bytes())?;
     Notice::verify(text).map(|notice| notice.full)
 }
