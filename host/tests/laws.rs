@@ -111,6 +111,10 @@ proptest! {
             let checked = laws::check_step(&conversation, &done.conversation, &protection);
             prop_assert_eq!(checked, Ok(()), "{:?}", order);
 
+            // The figures are what a fresh count finds.
+            prop_assert_eq!(done.before, laws::recount(&conversation, &Approximate));
+            prop_assert_eq!(done.after, laws::recount(&done.conversation, &Approximate));
+
             // It fits, or names what stands in the way.
             match &done.outcome {
                 Outcome::BelowTrigger => prop_assert!(size <= target),

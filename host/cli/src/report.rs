@@ -167,7 +167,9 @@ fn result(result: &RungResult) -> &'static str {
         RungResult::Applied => "applied",
         RungResult::Declined => "nothing to give",
         RungResult::Failed { .. } => "failed",
-        RungResult::NotAsked { reason: NotAsked::TargetMet } => "not needed",
+        RungResult::NotAsked { reason: NotAsked::BelowTrigger | NotAsked::TargetMet } => {
+            "not needed"
+        }
         RungResult::NotAsked { reason: NotAsked::When } => "not asked (`when`)",
         RungResult::NotAsked { reason: NotAsked::Stopped } => "not asked (ended above)",
         RungResult::NotAsked { reason: NotAsked::Quarantined } => "not asked (kept failing)",

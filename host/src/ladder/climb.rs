@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brute_core::{
-    Conversation, Flow, LayerError, LayerErrorKind, Message, Outline, Plan, Protection, Sizes,
-    TokenCounter,
+    Conversation, Edit, Flow, LayerError, LayerErrorKind, LogLevel, Message, Plan, Protection,
+    Sizes, TokenCounter,
 };
 
-use super::outcome::blockers;
+use super::blockers::{Ladder, TooLarge};
 use super::worker::{Answer, Generation, Lent, TimeLimit, ask};
 use super::{Budget, Event, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult};
 use crate::summarizers::Summarizer;
@@ -63,7 +63,7 @@ pub struct Compaction {
     pub removed: Vec<Arc<Message>>,
     /// The messages that stand in the conversation now and did not before.
     pub added: Vec<Arc<Message>>,
-    /// How long it took.
+    /// How long it took, counting included.
     pub duration: Duration,
 }
 
@@ -125,34 +125,56 @@ impl Compactor {
 
     /// Compacts `conversation` if it is large enough.
     ///
+    /// The figures that come back cost a count of whatever was not counted yet, also where nothing is
+    /// compacted. Whether a compaction is due is asked for less by [`Trigger::is_due`] or
+    /// [`Budget::is_due`], which count only what bounds do not settle.
+    ///
     /// Needs a tokio runtime with timers. Dropping the future leaves the conversation that was handed
     /// in as it was.
+    ///
+    /// [`Trigger::is_due`]: super::Trigger::is_due
     pub async fn compact(&self, mut conversation: Conversation) -> Compaction {
+        let begun = Instant::now();
         if self.budget.is_due(&mut conversation, &*self.counter) {
-            return self.compact_now(conversation).await;
+            return self.descend(conversation, begun).await;
         }
-        let size = conversation.measure(&*self.counter);
-        Compaction {
-            conversation,
-            outcome: Outcome::BelowTrigger,
-            before: size,
-            after: size,
-            rungs: self
-                .rungs
-                .iter()
-                .map(|rung| not_asked(rung, NotAsked::TargetMet, size))
-                .collect(),
-            removed: Vec::new(),
-            added: Vec::new(),
-            duration: Duration::ZERO,
-        }
+        self.unchanged(conversation, Outcome::BelowTrigger, NotAsked::BelowTrigger, begun)
     }
 
     /// Compacts `conversation` if it is above target, whether or not it is large enough to start one.
+    ///
+    /// Counts and needs what [`compact`](Self::compact) does.
     pub async fn compact_now(&self, conversation: Conversation) -> Compaction {
+        self.descend(conversation, Instant::now()).await
+    }
+
+    /// A conversation that no rung was asked about.
+    fn unchanged(
+        &self,
+        mut conversation: Conversation,
+        outcome: Outcome,
+        why: NotAsked,
+        begun: Instant,
+    ) -> Compaction {
+        let size = conversation.measure(&*self.counter);
+        Compaction {
+            conversation,
+            outcome,
+            before: size,
+            after: size,
+            rungs: self.rungs.iter().map(|rung| not_asked(rung, why, size)).collect(),
+            removed: Vec::new(),
+            added: Vec::new(),
+            duration: begun.elapsed(),
+        }
+    }
+
+    async fn descend(&self, mut conversation: Conversation, begun: Instant) -> Compaction {
+        if conversation.measure(&*self.counter) <= self.budget.target() {
+            return self.unchanged(conversation, Outcome::Fitted, NotAsked::TargetMet, begun);
+        }
         let mut descent = Descent::start(self, conversation);
         let start = descent.generation.clone();
-        let begun = Instant::now();
         let (before, target) = (start.sizes.used, start.sizes.target);
         self.observers.tell(|| Event::CompactStart { before, target });
         let mut rungs = Vec::with_capacity(self.rungs.len());
@@ -160,7 +182,7 @@ impl Compactor {
             rungs.push(descent.ask(rung).await);
         }
         let (removed, added) = difference(&start.conversation, &descent.generation.conversation);
-        let outcome = descent.outcome(!removed.is_empty());
+        let outcome = descent.outcome(!removed.is_empty(), &rungs);
         let duration = begun.elapsed();
         let Generation { conversation, sizes, .. } = descent.generation;
         let after = sizes.used;
@@ -212,6 +234,11 @@ fn difference(
     (removed, added)
 }
 
+/// Whether whole messages go by this edit.
+fn is_of_messages(edit: &Edit) -> bool {
+    matches!(edit, Edit::Drop { .. } | Edit::Replace { .. })
+}
+
 fn not_asked(rung: &Rung, why: NotAsked, size: u64) -> RungReport {
     report(rung, RungResult::NotAsked { reason: why }, size)
 }
@@ -235,6 +262,8 @@ struct Descent<'c> {
     lent: Lent,
     generation: Generation,
     stopped: bool,
+    /// Whether a plan took whole messages out.
+    gave_up: bool,
 }
 
 impl<'c> Descent<'c> {
@@ -257,6 +286,7 @@ impl<'c> Descent<'c> {
                 sizes,
             },
             stopped: false,
+            gave_up: false,
         }
     }
 
@@ -282,6 +312,8 @@ impl<'c> Descent<'c> {
             _ => None,
         };
         if let Some(why) = skipped {
+            // A layer that was given up has failed, only not this time.
+            self.stopped |= why == NotAsked::Quarantined && rung.on_error == OnError::Stop;
             return not_asked(rung, why, self.size());
         }
         self.tell(Event::LayerStart { rung: rung.name.clone() });
@@ -315,11 +347,14 @@ impl<'c> Descent<'c> {
             let size = self.size();
             let applied = plan.and_then(|plan| {
                 let (flow, edits) = (plan.flow, plan.edits.len());
-                self.apply(plan).map(|made| (flow, edits, made))
+                let gives_up = plan.edits.iter().any(is_of_messages);
+                let made = self.apply(plan)?;
+                self.gave_up |= gives_up;
+                Ok((flow, edits, made))
             });
             let duration = round.elapsed();
             let (health, plugin) = (&rung.health, rung.plugin.as_deref());
-            let rung = rung.name.clone();
+            let name = rung.name.clone();
             let (flow, edits, made) = match applied {
                 Ok(applied) => applied,
                 Err(error) => {
@@ -334,7 +369,7 @@ impl<'c> Descent<'c> {
                         None => error.to_string(),
                     };
                     let told = reason.clone();
-                    self.tell(Event::LayerFailed { rung, error: told, size, duration });
+                    self.tell(Event::LayerFailed { rung: name, error: told, size, duration });
                     let summarizer = kind == LayerErrorKind::Summarizer;
                     return RungResult::Failed { reason, summarizer };
                 }
@@ -345,15 +380,20 @@ impl<'c> Descent<'c> {
                 if report.rounds > 0 {
                     return RungResult::Applied;
                 }
-                self.tell(Event::LayerDeclined { rung, size, duration });
+                self.tell(Event::LayerDeclined { rung: name, size, duration });
                 return RungResult::Declined;
             };
             self.generation = made;
             report.rounds += 1;
             report.edits += edits;
             let after = self.size();
-            self.tell(Event::LayerApplied { rung, before: size, after, edits, duration });
-            if self.fits() || flow != Flow::Again || report.rounds == MOST_ROUNDS {
+            self.tell(Event::LayerApplied { rung: name, before: size, after, edits, duration });
+            if self.fits() || flow != Flow::Again {
+                return RungResult::Applied;
+            }
+            if report.rounds == MOST_ROUNDS {
+                let message = format!("asked for {MOST_ROUNDS} rounds and wants more; gets none");
+                self.tell(Event::Log { rung: rung.name.clone(), level: LogLevel::Warn, message });
                 return RungResult::Applied;
             }
         }
@@ -370,7 +410,7 @@ impl<'c> Descent<'c> {
             .apply(plan, outline, protection, counter)
             .map_err(|refusal| LayerError::new(format!("its plan was refused: {refusal}")))?;
         let (mut conversation, shape) = (applied.conversation, applied.outline);
-        let protection = match Arc::ptr_eq(&shape, outline) {
+        let protection = match applied.keeps_shape {
             true => Arc::clone(protection),
             false => {
                 let keep = &self.compactor.keep;
@@ -386,15 +426,16 @@ impl<'c> Descent<'c> {
         }))
     }
 
-    fn outcome(&self, is_smaller: bool) -> Outcome {
+    fn outcome(&self, is_smaller: bool, rungs: &[RungReport]) -> Outcome {
         if self.fits() {
             return Outcome::Fitted;
         }
         let Generation { conversation, outline, protection, sizes } = &self.generation;
-        let outline: &Outline = outline;
+        let counter = &*self.compactor.counter;
         let overhead = self.compactor.budget.overhead();
-        let blockers =
-            blockers(conversation, outline, protection, &*self.compactor.counter, overhead);
+        let too_large = TooLarge { conversation, outline, protection, counter, overhead };
+        let keeps = !self.compactor.keep.is_empty();
+        let blockers = too_large.blockers(Ladder::of(rungs, self.gave_up, keeps));
         let over_by = sizes.excess();
         match is_smaller {
             true => Outcome::Partial { over_by, blockers },

@@ -5,6 +5,7 @@
 //! means one thing only, read once from the top, and a rung that fails, hangs or plans nonsense costs
 //! tokens saved, never the conversation.
 
+mod blockers;
 mod budget;
 mod climb;
 mod event;

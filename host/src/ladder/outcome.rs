@@ -3,7 +3,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use brute_core::{Conversation, MarkKind, Outline, Protection, Role, TokenCounter};
 use serde::Serialize;
 
 /// What came of a compaction.
@@ -55,6 +54,8 @@ pub struct Blocker {
     pub messages: Vec<usize>,
     /// Its size in tokens.
     pub tokens: u64,
+    /// What can be done about it, with this ladder and this conversation.
+    pub advice: &'static str,
 }
 
 /// What stands in the way.
@@ -67,15 +68,17 @@ pub enum BlockerKind {
     Instructions,
     /// The newest user message.
     Task,
-    /// Calls and results of tools that `[keep]` names, and calls that still wait for their result.
+    /// Steps with a call of a tool that `[keep]` names, or with one that still waits for its result.
     Protected,
     /// Summaries of earlier compactions.
     Summaries,
+    /// Notes of earlier compactions.
+    Notes,
     /// Steps of the current turn, and the newest ones wherever they are.
     NewestSteps,
     /// What a person said earlier in the current turn.
     Requests,
-    /// Turns that are over and that this ladder does not give up.
+    /// Turns that are over and that no layer gave up.
     History,
 }
 
@@ -87,6 +90,7 @@ impl fmt::Display for BlockerKind {
             Self::Task => "the task",
             Self::Protected => "protected calls and results",
             Self::Summaries => "summaries of earlier compactions",
+            Self::Notes => "notes of earlier compactions",
             Self::NewestSteps => "the newest steps",
             Self::Requests => "user messages of the current turn",
             Self::History => "older turns that no layer of this ladder gives up",
@@ -95,7 +99,7 @@ impl fmt::Display for BlockerKind {
 }
 
 impl BlockerKind {
-    /// What can be done about it.
+    /// What can be done about it in general. [`Blocker::advice`] knows the ladder and the conversation.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Overhead => "send fewer tool schemas, or use a larger window",
@@ -103,6 +107,7 @@ impl BlockerKind {
             Self::Task => "shorten the newest user message: put long material in a file",
             Self::Protected => "name fewer tools in `[keep]`",
             Self::Summaries => "lower `max-tokens` of `summarize`",
+            Self::Notes => "raise `compact-to`, or use a larger window",
             Self::NewestSteps => "lower `keep-steps`, or cap tool results by `[truncate]`",
             Self::Requests => "put long material in a file",
             Self::History => {
@@ -110,48 +115,6 @@ impl BlockerKind {
             }
         }
     }
-}
-
-/// What stands in the way in `conversation`, largest first; what is less than a hundredth of the
-/// largest is left out.
-pub(super) fn blockers(
-    conversation: &Conversation,
-    outline: &Outline,
-    protection: &Protection,
-    counter: &dyn TokenCounter,
-    overhead: u64,
-) -> Vec<Blocker> {
-    let mut found: Vec<Blocker> = Vec::new();
-    if overhead > 0 {
-        found.push(Blocker { kind: BlockerKind::Overhead, messages: Vec::new(), tokens: overhead });
-    }
-    let current = outline.current().map_or(conversation.len(), |turn| turn.span.start);
-    // Layers keep the newest steps wherever they are; by default, two.
-    let kept = current.min(outline.newest_steps(2, false));
-    for (index, message) in conversation.messages().iter().enumerate() {
-        let mark = message.mark().map(|mark| mark.kind);
-        let kind = match message.role() {
-            Role::System => BlockerKind::Instructions,
-            _ if outline.task == Some(index) => BlockerKind::Task,
-            _ if protection.covers(index) => BlockerKind::Protected,
-            _ if mark == Some(MarkKind::Summary) => BlockerKind::Summaries,
-            _ if index < kept => BlockerKind::History,
-            Role::User if index >= current => BlockerKind::Requests,
-            _ => BlockerKind::NewestSteps,
-        };
-        let tokens = u64::from(message.tokens(counter));
-        match found.iter_mut().find(|blocker| blocker.kind == kind) {
-            Some(blocker) => {
-                blocker.tokens += tokens;
-                blocker.messages.push(index);
-            }
-            None => found.push(Blocker { kind, messages: vec![index], tokens }),
-        }
-    }
-    found.sort_by_key(|blocker| (std::cmp::Reverse(blocker.tokens), blocker.kind));
-    let least = found.first().map_or(0, |largest| largest.tokens / 100);
-    found.retain(|blocker| blocker.tokens >= least);
-    found
 }
 
 /// What one rung did.
@@ -203,6 +166,8 @@ pub enum RungResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotAsked {
+    /// The conversation was not large enough to start a compaction.
+    BelowTrigger,
     /// The target was met above it.
     TargetMet,
     /// Its `when` did not hold.
@@ -216,6 +181,7 @@ pub enum NotAsked {
 impl fmt::Display for NotAsked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::BelowTrigger => "below the trigger",
             Self::TargetMet => "target met",
             Self::When => "`when` does not hold",
             Self::Stopped => "descent ended",

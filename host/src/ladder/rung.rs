@@ -18,7 +18,7 @@ pub struct Rung {
     pub strategy: Arc<dyn Strategy>,
     /// Asked only when this holds.
     pub when: Option<When>,
-    /// What happens when the layer fails.
+    /// What happens when the layer fails, or is not asked because it kept failing.
     pub on_error: OnError,
     /// How long it may take, all rounds together. No limit if there is none.
     pub timeout: Option<Duration>,

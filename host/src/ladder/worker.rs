@@ -46,7 +46,7 @@ pub(super) struct TimeLimit {
 }
 
 /// Asks `strategy` for a plan. Dropping the future, or running out of `limit`, gives up on it: the
-/// thread is left to itself, and whatever it still asks of the host is refused.
+/// thread is left to itself, a call of the summarizer that is under way is given up, and no other begins.
 pub(super) async fn ask(
     strategy: Arc<dyn Strategy>,
     generation: Generation,
@@ -124,14 +124,19 @@ impl Host for LentHost {
 
     fn complete(&self, prompt: &Prompt) -> Result<Completion, CompletionError> {
         let summarizer = self.summarizer.as_ref().ok_or(CompletionError::NotConfigured)?;
+        let out_of_time =
+            || CompletionError::Failed { reason: "the layer ran out of time".to_owned() };
         let mut given_up = self.given_up.clone();
+        // Nothing is ever sent on the channel: an error says that it is closed.
+        if given_up.has_changed().is_err() {
+            return Err(out_of_time());
+        }
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.runtime.block_on(async {
             tokio::select! {
+                biased;
+                _ = given_up.changed() => Err(out_of_time()),
                 answer = summarizer.complete(prompt) => answer,
-                _ = given_up.changed() => Err(CompletionError::Failed {
-                    reason: "the layer ran out of time".to_owned(),
-                }),
             }
         })
     }
