@@ -39,8 +39,9 @@ const RETRIES: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Options {
-    /// How many of the newest steps stay as they are. A step is a reply of the model with the results of
-    /// the tools that it called. 0 lets every step go.
+    /// How many of the newest steps stay as they are, at least 1. A step is a reply of the model with the
+    /// results of the tools that it called.
+    #[schemars(range(min = 1))]
     pub keep_steps: u32,
     /// The longest summary, in tokens, at least 64. A summary is never longer than half of what it
     /// replaces, nor than a quarter of the summarizer's window.
@@ -73,6 +74,14 @@ impl Configure for Summarize {
     const NEEDS_SUMMARIZER: bool = true;
 
     fn build(options: Options) -> Result<Self, OptionsError> {
+        if options.keep_steps == 0 {
+            return Err(OptionsError {
+                option: "keep-steps",
+                message: "`keep-steps` is 0, and must be at least 1 step, which the model has not \
+                          acted on yet"
+                    .to_owned(),
+            });
+        }
         if u64::from(options.max_tokens) < LEAST_ANSWER {
             return Err(OptionsError {
                 option: "max-tokens",

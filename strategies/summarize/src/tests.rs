@@ -210,14 +210,14 @@ fn nothing_to_give_is_no_call() {
     for (keep, text) in [
         (2, "user task wordx900"),
         (2, "user task\nassistant call:a\ntool a wordx300\nassistant done"),
-        (0, "user hi\nassistant hello\nuser task"),
-        (0, "note 3 gone wordx400\nuser task"),
-        (0, "summary 3 gist wordx400\nuser task"),
+        (1, "user hi\nassistant hello\nuser how\nassistant well\nuser task"),
+        (1, "note 3 gone wordx400\nuser task"),
+        (1, "summary 3 gist wordx400\nuser task"),
     ] {
         let plan = host.plan(&layer(keep), &notation::conversation(text), 1).unwrap();
         assert!(plan.is_empty(), "{text}");
     }
-    let met = host.plan(&layer(0), &notation::conversation(LONG), 100_000).unwrap();
+    let met = host.plan(&layer(1), &notation::conversation(LONG), 100_000).unwrap();
     assert!(met.is_empty());
     assert!(host.prompts().is_empty());
 }
@@ -308,7 +308,7 @@ fn whole_turns_are_preferred_over_parts_of_one() {
     let conversation = notation::conversation(&format!("{text}user task"));
     // Room for about five messages of 380 tokens beside 1,000 of instructions and answer.
     let host = TestHost::answering(3_600, |_| ends("part"));
-    let after = round(&layer(0), &host, &conversation, 1);
+    let after = round(&layer(1), &host, &conversation, 1);
     assert_eq!(shape(&after)[..2], ["summary 4", "user c1"]);
 }
 
@@ -397,9 +397,26 @@ fn the_operators_instructions_follow_ours() {
 
 #[test]
 fn options_out_of_range_are_refused() {
-    let error = Summarize::build(Options { max_tokens: 10, ..Options::default() }).unwrap_err();
-    assert_eq!(error.option, "max-tokens");
-    assert_eq!(error.to_string(), "`max-tokens` is 10, and a summary needs at least 64 tokens");
+    let defaults = Options::default;
+    for (options, option, message) in [
+        (
+            Options { max_tokens: 10, ..defaults() },
+            "max-tokens",
+            "`max-tokens` is 10, and a summary needs at least 64 tokens",
+        ),
+        (
+            Options { keep_steps: 0, ..defaults() },
+            "keep-steps",
+            "`keep-steps` is 0, and must be at least 1 step, which the model has not acted on yet",
+        ),
+    ] {
+        let error = Summarize::build(options).unwrap_err();
+        assert_eq!((error.option, error.to_string().as_str()), (option, message));
+    }
+    let schema = schemars::schema_for!(Options);
+    let properties = schema.get("properties").unwrap();
+    assert_eq!(properties["keep-steps"]["minimum"], 1);
+    assert_eq!(properties["max-tokens"]["minimum"], 64);
 }
 
 fn hosts() -> impl proptest::strategy::Strategy<Value = (&'static str, fn() -> TestHost)> {
@@ -437,13 +454,18 @@ proptest! {
         conversation in generate::conversation(20),
         (name, host) in hosts(),
         share in 0u64..12,
-        keep in 0u32..4,
+        keep in 1u32..4,
     ) {
         let layer = layer(keep);
         let target = (size(&conversation) * share / 10).max(1);
         let host = host();
         let after = laws::check_strategy(&layer, &host, &conversation, target)
             .map_err(|broken| TestCaseError::fail(format!("{name}: {broken}")))?;
+        // The newest steps stay.
+        let kept = conversation.outline().newest_steps(keep as usize, false);
+        for message in &conversation.messages()[kept..] {
+            prop_assert!(after.messages().contains(message));
+        }
         // A second run changes nothing.
         let again = laws::check_strategy(&layer, &host, &after, target)
             .map_err(|broken| TestCaseError::fail(format!("{name}: {broken}")))?;
