@@ -65,8 +65,9 @@ impl Placeholder<'_> {
             // The result was an excerpt itself, and nobody else knows any more where all of it is.
             put(body, format_args!("Its full text is in {place}"));
         } else {
-            // Nothing that might have a booking made or a command run once more.
-            body.push_str("If you need it, look it up again in a way that changes nothing.");
+            // No word that has a booking made or a command run once more. Short, since each cleared result
+            // says it.
+            body.push_str("Look it up if needed.");
         }
     }
 }

@@ -131,20 +131,12 @@ fn the_placeholder_names_the_tool_the_size_and_the_way_back() {
     );
     let after = run(&ToolResults::default(), &start, 1);
     for (call, tokens, expected) in [
-        (
-            "a",
-            500,
-            "The result of `grep` (500 tokens) was removed. If you need it, look it up again in a way that changes nothing.",
-        ),
-        (
-            "e",
-            502,
-            "The failed result of `shell` (502 tokens) was removed. If you need it, look it up again in a way that changes nothing.",
-        ),
+        ("a", 500, "The result of `grep` (500 tokens) was removed. Look it up if needed."),
+        ("e", 502, "The failed result of `shell` (502 tokens) was removed. Look it up if needed."),
         (
             "i",
             2_003,
-            "The result of `screenshot` (2003 tokens, with 2 images or other media) was removed. If you need it, look it up again in a way that changes nothing.",
+            "The result of `screenshot` (2003 tokens, with 2 images or other media) was removed. Look it up if needed.",
         ),
     ] {
         let text = text_of(&after, call);
@@ -339,7 +331,7 @@ fn a_part_of_the_result_can_stay() {
         let (sentence, kept) = body.split_once('\n').unwrap_or((body, ""));
         (mark.count, sentence.to_owned(), kept.to_owned())
     };
-    let again = "If you need it, look it up again in a way that changes nothing.";
+    let again = "Look it up if needed.";
     let (gone, sentence, kept) = shown(Keep::Head);
     assert_eq!(kept, "line_0\nline_1\nline_2\nline_3");
     assert_eq!(
