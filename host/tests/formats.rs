@@ -1,6 +1,9 @@
 //! Laws of reading and writing, over generated wire JSON with every oddity of spelling.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "formats/strict.rs"]
+mod strict;
+
 use std::collections::HashSet;
 
 use brute_core::testing::TestHost;
@@ -9,6 +12,8 @@ use brute_host::formats::{Document, Format, ReadOptions, WriteOptions};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
+
+use self::strict::strict;
 
 #[derive(Debug, Clone)]
 struct Turn {
@@ -22,6 +27,8 @@ struct Step {
     thought: Option<bool>,
     text: Option<String>,
     results: Vec<(String, bool)>,
+    /// Whether an image stands beside the results.
+    shows: bool,
 }
 
 fn words() -> impl Strategy<Value = String> {
@@ -33,8 +40,15 @@ fn words() -> impl Strategy<Value = String> {
 
 fn step() -> impl Strategy<Value = Step> {
     let results = prop::collection::vec((words(), any::<bool>()), 0..4);
-    (prop::option::weighted(0.3, any::<bool>()), prop::option::of(words()), results)
-        .prop_map(|(thought, text, results)| Step { thought, text, results })
+    let thought = prop::option::weighted(0.3, any::<bool>());
+    (thought, prop::option::of(words()), results, prop::bool::weighted(0.3)).prop_map(
+        |(thought, text, results, shows)| Step {
+            thought,
+            text,
+            shows: shows && !results.is_empty(),
+            results,
+        },
+    )
 }
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
@@ -59,7 +73,7 @@ fn wire(format: Format, turns: &[Turn]) -> Vec<Value> {
                 json!({"type": "image", "source": {"type": "url", "url": "https://x/y.png"}})
             }
         };
-        let content = if turn.image { json!([text, image]) } else { json!(turn.user) };
+        let content = if turn.image { json!([text, image.clone()]) } else { json!(turn.user) };
         messages.push(json!({"role": "user", "content": content}));
         for step in &turn.steps {
             let said = step.text.clone().unwrap_or_else(|| "so".to_owned());
@@ -94,6 +108,9 @@ fn wire(format: Format, turns: &[Turn]) -> Vec<Value> {
                         messages
                             .push(json!({"role": "tool", "tool_call_id": id, "content": content}));
                     }
+                    if step.shows {
+                        messages.push(json!({"role": "user", "content": [image.clone()]}));
+                    }
                 }
                 Format::Anthropic => {
                     let mut blocks = Vec::new();
@@ -118,6 +135,9 @@ fn wire(format: Format, turns: &[Turn]) -> Vec<Value> {
                         ids.iter().zip(&step.results).map(result).collect();
                     if blocks.is_empty() {
                         blocks.push(json!({"type": "text", "text": "go on"}));
+                    }
+                    if step.shows {
+                        blocks.push(image.clone());
                     }
                     messages.push(json!({"role": "user", "content": blocks}));
                 }
@@ -276,7 +296,25 @@ fn formats() -> impl Strategy<Value = Format> {
     prop::sample::select(&Format::ALL[..])
 }
 
+/// The newest message on the wire in which a person says something.
+fn newest_request(messages: &[Value]) -> Option<usize> {
+    messages.iter().rposition(|message| {
+        let mut blocks = message["content"].as_array().into_iter().flatten();
+        message["role"] == "user"
+            && (message["content"].is_string() || blocks.any(|block| block["type"] == "text"))
+    })
+}
+
 proptest! {
+    #[test]
+    fn the_task_is_what_a_person_said_last(format in formats(), turns in turns(), seed: u64) {
+        let json = document(format, &turns, seed);
+        let read = read(format, json.clone());
+        let conversation = read.conversation();
+        let task = conversation.outline().task.map(|task| conversation.messages()[task].id());
+        prop_assert_eq!(task.and_then(|id| read.wire_index(id)), newest_request(&list(json.into_bytes())));
+    }
+
     #[test]
     fn untouched_comes_back_byte_for_byte(format in formats(), turns in turns(), seed: u64) {
         let json = document(format, &turns, seed);
@@ -384,9 +422,19 @@ fn check_untouched(
         .map(|message| message.id())
         .collect();
     let olds = neighbors(&ids(before.conversation()));
+    // An image behind a result is no message: it goes and stays with that.
+    let mut owner = 0;
     for wire in 0..before.wire_len() {
+        let has_messages = before
+            .conversation()
+            .messages()
+            .iter()
+            .any(|message| before.wire_index(message.id()) == Some(wire));
+        if has_messages {
+            owner = wire;
+        }
         let of_wire = |around: &&[Option<MessageId>; 3]| {
-            around[1].and_then(|id| before.wire_index(id)) == Some(wire)
+            around[1].and_then(|id| before.wire_index(id)) == Some(owner)
         };
         let is_same = olds
             .iter()
@@ -414,80 +462,4 @@ fn list(bytes: Vec<u8>) -> Vec<Value> {
         }
         _ => values,
     }
-}
-
-/// The rules of the strictest provider that speaks `format`.
-fn strict(format: Format, messages: &[Value]) -> Vec<String> {
-    let mut broken = Vec::new();
-    let mut owed: Vec<String> = Vec::new();
-    let mut last_role = "";
-    for (index, message) in messages.iter().enumerate() {
-        let role = message["role"].as_str().unwrap();
-        let content = &message["content"];
-        let blocks: Vec<Value> = content.as_array().cloned().unwrap_or_default();
-        let mut broke = |what: &str| broken.push(format!("{index}: {what}"));
-        let of_kind = |kind: &str, id: &str| -> Vec<String> {
-            let of = blocks.iter().filter(|block| block["type"] == kind);
-            of.map(|block| block[id].as_str().unwrap().to_owned()).collect()
-        };
-        if index == 0 && role != "user" {
-            broke("does not begin with the user");
-        }
-        if blocks.iter().any(|block| {
-            block["type"] == "text" && block["text"].as_str().unwrap().trim().is_empty()
-        }) {
-            broke("blank text");
-        }
-        match format {
-            Format::OpenaiChat if role == "tool" => {
-                let id = message["tool_call_id"].as_str().unwrap();
-                match owed.iter().position(|owed| owed == id) {
-                    Some(at) => drop(owed.remove(at)),
-                    None => broke("an orphan"),
-                }
-            }
-            Format::OpenaiChat => {
-                if !owed.is_empty() {
-                    broke("calls without results before it");
-                }
-                let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
-                owed = calls.iter().map(|call| call["id"].as_str().unwrap().to_owned()).collect();
-                if calls.iter().any(|call| {
-                    serde_json::from_str::<Value>(call["function"]["arguments"].as_str().unwrap())
-                        .is_err()
-                }) {
-                    broke("arguments are no JSON");
-                }
-                if calls.is_empty()
-                    && (content.is_null() || *content == json!("") || *content == json!([]))
-                {
-                    broke("empty");
-                }
-            }
-            Format::Anthropic => {
-                if role == last_role {
-                    broke("two of one role in a row");
-                }
-                if *content == json!([]) || *content == json!("") {
-                    broke("empty");
-                }
-                if blocks.iter().all(|block| block["type"] == "thinking") && !blocks.is_empty() {
-                    broke("thinking only");
-                }
-                let results = of_kind("tool_result", "tool_use_id");
-                if role == "user" && results != owed {
-                    broke("results that are not those owed");
-                }
-                if !blocks.iter().map(|block| block["type"] != "tool_result").is_sorted() {
-                    broke("results behind other blocks");
-                }
-                owed = of_kind("tool_use", "id");
-            }
-        }
-        last_role = if role == "user" { "user" } else { "assistant" };
-    }
-    if !owed.is_empty() {
-        broken.push("calls without results at the end".to_owned());
-    }
-    broken
 }

@@ -47,8 +47,15 @@ pub(crate) fn read(session: &args::Session) -> Result<Document, Failure> {
     open(&session.file)?
         .read_to_end(&mut bytes)
         .map_err(|error| cannot_read(&session.file, &error))?;
-    Document::read(bytes, &options(session))
-        .map_err(|error| Failure::input(format!("`{}`: {error}", name(&session.file))))
+    Document::read(bytes, &options(session)).map_err(|error| {
+        Failure::input(format!("`{}`: {}", name(&session.file), with_flags(&error.to_string())))
+    })
+}
+
+/// What the library says, which names its options, in the words of the command line.
+fn with_flags(error: &str) -> String {
+    let flags = [("`ReadOptions::pick`", "`--pick`"), ("`ReadOptions::repair`", "`--repair`")];
+    flags.into_iter().fold(error.to_owned(), |words, (option, flag)| words.replace(option, flag))
 }
 
 fn options(session: &args::Session) -> ReadOptions {

@@ -1,6 +1,6 @@
 //! Why an input could not be read, in words that say where and what to do.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::Format;
 use super::json::Fault;
@@ -17,6 +17,16 @@ pub enum ReadError {
     NoMessages {
         /// The list, as a JSON pointer.
         pointer: String,
+    },
+    /// The text is longer than this reader can tell places in.
+    #[error(
+        "the input is too large: it has {bytes} bytes, and at most {most} can be read; split it into files of fewer conversations"
+    )]
+    TooLarge {
+        /// How long it is.
+        bytes: usize,
+        /// The longest that can be read.
+        most: usize,
     },
     /// The text is not UTF-8.
     #[error("line {line}, column {column}: the input is not UTF-8 ({found}); convert it first")]
@@ -73,7 +83,7 @@ pub enum ReadError {
         found: String,
     },
     /// Several conversations, and none was chosen.
-    #[error("the input holds {count} conversations ({carrier}); choose one with `--pick N`, N from 0 to {}", .count - 1)]
+    #[error("the input holds {count} conversations ({carrier}); choose one with `ReadOptions::pick`, from 0 to {}", .count - 1)]
     Several {
         /// How many.
         count: usize,
@@ -115,7 +125,7 @@ pub enum ReadError {
         found: String,
     },
     /// The messages do not fit together.
-    #[error("the messages do not fit together:{}\n`--repair` makes the least change that mends this", list(.problems))]
+    #[error("the messages do not fit together:{}\n`ReadOptions::repair` makes the least change that mends this", list(.problems))]
     Invalid {
         /// Everything that is wrong, in the order of the messages.
         problems: Vec<Problem>,
@@ -153,8 +163,31 @@ fn hint(format: Format, role: &str) -> &'static str {
     }
 }
 
+/// The first problems, and how many more there are: nobody reads ten thousand.
 fn list(problems: &[Problem]) -> String {
-    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+    const MOST: usize = 50;
+    let mut shown = String::new();
+    for problem in problems.iter().take(MOST) {
+        // Writing to a string cannot fail.
+        let _ = write!(shown, "\n  {problem}");
+    }
+    if problems.len() > MOST {
+        let _ = write!(shown, "\n  and {} more", with_commas(problems.len() - MOST));
+    }
+    shown
+}
+
+/// A number with a comma behind every thousand.
+fn with_commas(number: usize) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
 }
 
 impl From<Fault> for ReadError {

@@ -48,7 +48,7 @@ use serde::{Deserialize, Serialize};
 use self::body::Body;
 use self::carrier::Carrier;
 use self::json::Source;
-use self::pieces::{Pieces, Wire};
+use self::pieces::Pieces;
 use crate::models::Provider;
 use crate::tokens::media::ImageRule;
 
@@ -146,8 +146,15 @@ impl Document {
     /// If the input is no conversation in a known format, or one that a provider would refuse and
     /// [`ReadOptions::repair`] is off.
     pub fn read(input: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Self, ReadError> {
+        Self::read_within(input.into(), options, json::MOST_BYTES)
+    }
+
+    fn read_within(input: Vec<u8>, options: &ReadOptions, most: usize) -> Result<Self, ReadError> {
+        if input.len() > most {
+            return Err(ReadError::TooLarge { bytes: input.len(), most });
+        }
         let mut repairs = Vec::new();
-        let mut source = Source::parse(decode(input.into())?)?;
+        let mut source = Source::parse(decode(input)?)?;
         if !source.lone_surrogates().is_empty() {
             let problems = repair::lone_surrogates(&source, options)?;
             if !options.repair {
@@ -190,7 +197,8 @@ impl Document {
         &self.repairs
     }
 
-    /// How many messages there are on the wire.
+    /// How many messages there are on the wire. One that only shows what a tool saw, an image behind
+    /// the tool's result, belongs to that result and is no message of the conversation.
     pub fn wire_len(&self) -> usize {
         self.pieces.wires.len()
     }
@@ -198,10 +206,7 @@ impl Document {
     /// The message on the wire, from 0, that a message of the conversation stands in; none for
     /// instructions that stand in a field of the body, and for messages that are not of this input.
     pub fn wire_index(&self, id: MessageId) -> Option<usize> {
-        match self.pieces.get(id)?.wire {
-            Wire::Message(index) => Some(index),
-            Wire::System => None,
-        }
+        self.pieces.get(id)?.wire_index()
     }
 
     /// Where a message of the conversation stands in the input, as a JSON pointer. The lines of a file

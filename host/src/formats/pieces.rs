@@ -41,10 +41,36 @@ pub(super) struct Piece {
     pub(super) is_blank: bool,
 }
 
+impl Piece {
+    /// The message on the wire that it stands in.
+    pub(super) fn wire_index(&self) -> Option<usize> {
+        match self.wire {
+            Wire::Message(index) => Some(index),
+            Wire::System => None,
+        }
+    }
+}
+
+/// What stands beside a tool result on the wire and shows what the tool saw: an image, a document.
+///
+/// No person asks for anything by it. To the model it is part of the result; on the wire it is a block
+/// or a message of its own, which stays as long as its result says and shows what it did.
+#[derive(Debug)]
+pub(super) struct Companion {
+    pub(super) piece: Piece,
+    pub(super) message: Message,
+    /// The place of its result among all pieces.
+    pub(super) of: usize,
+}
+
 /// All messages that were read; the id of a message is its place here.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     pub(super) all: Vec<Piece>,
+    /// In the order of their results, which is that of the messages on the wire, too.
+    companions: Vec<Companion>,
+    /// The first message on the wire whose role is `tool`.
+    pub(super) first_tool: Option<usize>,
     /// The messages on the wire, as nodes.
     pub(super) wires: Vec<usize>,
     /// The pieces of each message on the wire.
@@ -80,6 +106,57 @@ impl Pieces {
             slots: Box::new([slot]),
             is_blank: false,
         });
+    }
+
+    /// Makes `piece`, which stands beside the result at `of`, a part of that.
+    pub(super) fn attach(&mut self, of: usize, piece: Piece) {
+        let result = self.all.get_mut(of).and_then(|result| Arc::get_mut(&mut result.parts));
+        let Some([Part::ToolResult(result)]) = result else {
+            self.push(piece);
+            return;
+        };
+        for part in &*piece.parts {
+            match part {
+                Part::Media(media) => result.media.push(media.clone()),
+                Part::Opaque(opaque) => {
+                    if !result.text.is_empty() {
+                        result.text.push('\n');
+                    }
+                    result.text.push_str(&opaque.text);
+                }
+                _ => {}
+            }
+        }
+        let message = Message::new(MessageId(u64::MAX), piece.role, Arc::clone(&piece.parts));
+        self.companions.push(Companion { piece, message, of });
+    }
+
+    /// What stands beside the result `id`.
+    pub(super) fn companions_of(&self, id: MessageId) -> &[Companion] {
+        let Ok(of) = usize::try_from(id.0) else { return &[] };
+        let start = self.companions.partition_point(|companion| companion.of < of);
+        let length = self.companions[start..].partition_point(|companion| companion.of == of);
+        &self.companions[start..start + length]
+    }
+
+    /// How many companions of results stand in the message on the wire at `index`.
+    pub(super) fn companions_in(&self, index: usize) -> usize {
+        let before = |end| {
+            self.companions.partition_point(|companion| companion.piece.wire_index() < Some(end))
+        };
+        before(index + 1) - before(index)
+    }
+
+    /// The tool result that the message on the wire before the newest is, or belongs to.
+    pub(super) fn result_before(&self) -> Option<usize> {
+        let before = self.of_wire.len().checked_sub(2)?;
+        match self.of_wire[before].clone().next_back() {
+            Some(last) => (self.all[last].role == Role::Tool).then_some(last),
+            None => {
+                let last = self.companions.last()?;
+                (last.piece.wire_index() == Some(before)).then_some(last.of)
+            }
+        }
     }
 
     /// The messages as read.
@@ -170,6 +247,11 @@ impl Run {
             is_blank: std::mem::take(&mut self.is_blank),
         });
     }
+}
+
+/// Whether `part` is words that are not of a compaction.
+pub(super) fn is_said(part: &Part) -> bool {
+    matches!(part, Part::Text(text) if !text.trim().is_empty() && Mark::read(text).is_none())
 }
 
 /// The texts of a result, a line or more each. A lone one, the usual case, is not copied.

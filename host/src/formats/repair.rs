@@ -1,12 +1,12 @@
 //! Fitting the messages together: telling what does not fit, or mending it by the least change.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use brute_core::{Conversation, Message, MessageId, Part, Role, ToolResult, Violation};
 
 use super::carrier::Carrier;
-use super::json::{Source, View};
-use super::pieces::{Piece, Pieces, Slot, Wire};
+use super::json::{Pointers, Source, View};
+use super::pieces::{Piece, Pieces, Slot};
 use super::{Problem, ReadError, ReadOptions, Repair};
 
 /// What stands for a result that nobody recorded.
@@ -34,6 +34,7 @@ pub(super) fn conversation(
     mender.rename_repeated_calls();
     mender.pair();
     let messages = mender.messages();
+    repairs.sort_by_key(|repair| repair.index);
     if messages.is_empty() {
         return Err(invalid(source, pieces, &violations));
     }
@@ -41,9 +42,11 @@ pub(super) fn conversation(
 }
 
 fn invalid(source: &Source, pieces: &Pieces, violations: &[Violation]) -> ReadError {
+    let pointers = Pointers::of(source);
+    let mut calls = Calls::default();
     let blanks = pieces.all.iter().filter(|piece| piece.is_blank).map(|piece| Problem {
-        index: index(piece),
-        pointer: source.pointer(blank_node(source, piece)),
+        index: piece.wire_index(),
+        pointer: pointers.pointer(blank_node(source, piece)),
         what: "a blank text, which the provider refuses".to_owned(),
     });
     let broken = violations.iter().filter_map(|violation| {
@@ -54,10 +57,10 @@ fn invalid(source: &Source, pieces: &Pieces, violations: &[Violation]) -> ReadEr
             }
             _ => None,
         };
-        let node = call.map_or(piece.node, |call| node_of_call(piece, call));
+        let node = call.map_or(piece.node, |call| calls.node(piece, call));
         Some(Problem {
-            index: index(piece),
-            pointer: source.pointer(node),
+            index: piece.wire_index(),
+            pointer: pointers.pointer(node),
             what: violation.to_string(),
         })
     });
@@ -66,22 +69,28 @@ fn invalid(source: &Source, pieces: &Pieces, violations: &[Violation]) -> ReadEr
     ReadError::Invalid { problems }
 }
 
-fn index(piece: &Piece) -> Option<usize> {
-    match piece.wire {
-        Wire::Message(index) => Some(index),
-        Wire::System => None,
-    }
+/// Where the calls of a piece stand. Those of one piece are looked for one after the other.
+#[derive(Default)]
+struct Calls<'a> {
+    of: Option<&'a Piece>,
+    nodes: HashMap<&'a str, usize>,
 }
 
-fn node_of_call(piece: &Piece, id: &str) -> usize {
-    let found =
-        piece.parts.iter().zip(&piece.slots).rev().find_map(|(part, slot)| match (part, slot) {
-            (Part::ToolCall(call), Slot::Call(node) | Slot::Element(node)) if call.id == id => {
-                Some(*node)
-            }
-            _ => None,
-        });
-    found.unwrap_or(piece.node)
+impl<'a> Calls<'a> {
+    /// The call `id` in `piece`, the last one of that id; the piece itself, if it has none.
+    fn node(&mut self, piece: &'a Piece, id: &str) -> usize {
+        if !self.of.is_some_and(|of| std::ptr::eq(of, piece)) {
+            let calls = piece.parts.iter().zip(&piece.slots);
+            let calls = calls.filter_map(|(part, slot)| match (part, slot) {
+                (Part::ToolCall(call), Slot::Call(node) | Slot::Element(node)) => {
+                    Some((call.id.as_str(), *node))
+                }
+                _ => None,
+            });
+            (self.of, self.nodes) = (Some(piece), calls.collect());
+        }
+        self.nodes.get(id).copied().unwrap_or(piece.node)
+    }
 }
 
 fn blank_node(source: &Source, piece: &Piece) -> usize {
@@ -128,16 +137,24 @@ impl Draft {
     }
 }
 
-struct Mender<'a> {
+/// Where an id is named by a call, or by a result.
+struct Mention {
+    at: usize,
+    is_call: bool,
+}
+
+struct Mender<'a, 'r> {
     source: &'a Source,
+    pointers: Pointers<'a>,
+    calls: Calls<'a>,
     pieces: &'a Pieces,
-    repairs: &'a mut Vec<Repair>,
+    repairs: &'r mut Vec<Repair>,
     drafts: Vec<Draft>,
     next_id: u64,
 }
 
-impl<'a> Mender<'a> {
-    fn new(source: &'a Source, pieces: &'a Pieces, repairs: &'a mut Vec<Repair>) -> Self {
+impl<'a, 'r> Mender<'a, 'r> {
+    fn new(source: &'a Source, pieces: &'a Pieces, repairs: &'r mut Vec<Repair>) -> Self {
         let draft = |(piece, id): (&Piece, u64)| Draft {
             id,
             role: piece.role,
@@ -145,7 +162,15 @@ impl<'a> Mender<'a> {
             is_changed: false,
         };
         let drafts = pieces.all.iter().zip(0..).map(draft).collect();
-        Self { source, pieces, repairs, drafts, next_id: pieces.all.len() as u64 }
+        Self {
+            source,
+            pointers: Pointers::of(source),
+            calls: Calls::default(),
+            pieces,
+            repairs,
+            drafts,
+            next_id: pieces.all.len() as u64,
+        }
     }
 
     /// Messages that were not changed share their parts with the pieces they were read from.
@@ -167,39 +192,47 @@ impl<'a> Mender<'a> {
             return;
         };
         let node = match call {
-            Some(call) => node_of_call(piece, call),
+            Some(call) => self.calls.node(piece, call),
             None if piece.is_blank => blank_node(self.source, piece),
             None => piece.node,
         };
-        let pointer = self.source.pointer(node);
-        self.repairs.push(Repair { index: index(piece), pointer, what });
+        let pointer = self.pointers.pointer(node);
+        self.repairs.push(Repair { index: piece.wire_index(), pointer, what });
     }
 
     fn remove_blanks(&mut self) {
-        let mut at = 0;
-        while at < self.drafts.len() {
-            let draft = &mut self.drafts[at];
+        for mut draft in std::mem::take(&mut self.drafts) {
             let id = draft.id;
             if !self.pieces.get(MessageId(id)).is_some_and(|piece| piece.is_blank) {
-                at += 1;
+                self.drafts.push(draft);
                 continue;
             }
             draft.parts.retain(|part| !is_blank(part));
             draft.is_changed = true;
-            if draft.parts.iter().all(|part| matches!(part, Part::Reasoning(_))) {
-                self.drafts.remove(at);
-                self.tell(id, None, "dropped a message that says nothing".to_owned());
+            let what = if draft.parts.iter().all(|part| matches!(part, Part::Reasoning(_))) {
+                "dropped a message that says nothing"
             } else {
-                at += 1;
-                self.tell(id, None, "removed a blank text".to_owned());
-            }
+                self.drafts.push(draft);
+                "removed a blank text"
+            };
+            self.tell(id, None, what.to_owned());
         }
     }
 
     /// The second call of one id in a message gets an id of its own, and the second result with it.
     fn rename_repeated_calls(&mut self) {
-        let mut taken: HashSet<String> =
-            self.drafts.iter().flat_map(Draft::calls).map(str::to_owned).collect();
+        let mut taken: HashSet<String> = HashSet::new();
+        let mut mentions: HashMap<String, Vec<Mention>> = HashMap::new();
+        for (at, draft) in self.drafts.iter().enumerate() {
+            for call in draft.calls() {
+                taken.insert(call.to_owned());
+                mentions.entry(call.to_owned()).or_default().push(Mention { at, is_call: true });
+            }
+            if let Some(call) = draft.answers() {
+                mentions.entry(call.to_owned()).or_default().push(Mention { at, is_call: false });
+            }
+        }
+        let mut numbers: HashMap<String, usize> = HashMap::new();
         for at in 0..self.drafts.len() {
             let mut seen = HashSet::new();
             let mut renamed: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -208,20 +241,20 @@ impl<'a> Mender<'a> {
                 if seen.insert(call.id.clone()) {
                     continue;
                 }
-                let mut number = 2;
+                let number = numbers.entry(call.id.clone()).or_insert(2);
                 let fresh = loop {
                     let candidate = format!("{}_{number}", call.id);
+                    *number += 1;
                     if taken.insert(candidate.clone()) {
                         break candidate;
                     }
-                    number += 1;
                 };
                 let old = std::mem::replace(&mut call.id, fresh.clone());
                 renamed.entry(old).or_default().push(fresh);
             }
             for (old, fresh) in renamed {
                 self.drafts[at].is_changed = true;
-                self.rename_results(at, &old, &fresh);
+                self.rename_results(at, mentions.get(&old).map_or(&[], Vec::as_slice), &fresh);
                 let id = self.drafts[at].id;
                 for name in &fresh {
                     let what = format!("renamed a second call `{old}` in one message to `{name}`");
@@ -231,23 +264,17 @@ impl<'a> Mender<'a> {
         }
     }
 
-    /// The first result of `old` after `at` stays with the first call; the next ones go with `fresh`.
-    fn rename_results(&mut self, at: usize, old: &str, fresh: &[String]) {
-        let mut names = fresh.iter();
-        let mut is_first = true;
-        for draft in &mut self.drafts[at + 1..] {
-            if draft.calls().any(|call| call == old) {
-                return;
+    /// The first result after `at`, up to the next call of the same id, stays with the first call; the
+    /// next ones go with `fresh`. `mentions` are those of the id.
+    fn rename_results(&mut self, at: usize, mentions: &[Mention], fresh: &[String]) {
+        let after = mentions.partition_point(|mention| mention.at <= at);
+        let results = mentions[after..].iter().take_while(|mention| !mention.is_call);
+        for (result, name) in results.skip(1).zip(fresh) {
+            let draft = &mut self.drafts[result.at];
+            if let Some(result) = draft.result_mut() {
+                result.call.clone_from(name);
+                draft.is_changed = true;
             }
-            let Some(result) = draft.result_mut().filter(|result| result.call == old) else {
-                continue;
-            };
-            if std::mem::take(&mut is_first) {
-                continue;
-            }
-            let Some(name) = names.next() else { return };
-            result.call.clone_from(name);
-            draft.is_changed = true;
         }
     }
 
@@ -276,16 +303,25 @@ impl<'a> Mender<'a> {
             .flat_map(|(call, places)| places.into_iter().map(|at| (at, call.to_owned())))
             .collect();
         unanswered.sort();
+        let mut later: HashMap<String, VecDeque<usize>> = HashMap::new();
+        for (at, call) in &unanswered {
+            later.entry(call.clone()).or_default().push_back(*at);
+        }
+        let mut moved: HashSet<(usize, String)> = HashSet::new();
 
         let mut gone: HashSet<usize> = HashSet::new();
         let mut behind: BTreeMap<usize, Vec<Draft>> = BTreeMap::new();
         for (at, call, was_answered) in orphans {
             gone.insert(at);
             let id = self.drafts[at].id;
-            let later = unanswered.iter().position(|(place, open)| *place > at && *open == call);
-            let what = match later {
-                Some(found) => {
-                    let (place, _) = unanswered.remove(found);
+            // Orphans come in order: a call before this one is before all that follow, too.
+            let places = later.get_mut(&call).into_iter();
+            let place = places
+                .flat_map(|places| std::iter::from_fn(|| places.pop_front()))
+                .find(|place| *place > at);
+            let what = match place {
+                Some(place) => {
+                    moved.insert((place, call.clone()));
                     behind.entry(place).or_default().push(self.drafts[at].clone());
                     format!("moved the result for `{call}` behind its call")
                 }
@@ -298,6 +334,7 @@ impl<'a> Mender<'a> {
             };
             self.tell(id, None, what);
         }
+        unanswered.retain(|call| !moved.contains(call));
         for (at, call) in unanswered {
             // The last to speak may still wait.
             if spoken == Some(at) {
@@ -345,12 +382,13 @@ pub(super) fn lone_surrogates(
 ) -> Result<Vec<Problem>, ReadError> {
     let carrier = Carrier::find(source, options)?;
     let messages: Vec<_> = carrier.messages(source).into_iter().map(View::span).collect();
+    let pointers = Pointers::of(source);
     let problem = |&offset: &usize| {
         let found = messages.partition_point(|message| message.start <= offset).checked_sub(1);
         let node = source.innermost(offset).map_or(0, View::index);
         Problem {
             index: found.filter(|found| messages[*found].contains(&offset)),
-            pointer: source.pointer(node),
+            pointer: pointers.pointer(node),
             what: format!(
                 "`{}` is half of a surrogate pair, which no provider accepts",
                 &source.text()[offset..offset + 6]

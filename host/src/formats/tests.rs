@@ -4,6 +4,8 @@ use super::*;
 use brute_core::testing::TestHost;
 use brute_core::{Edit, Mark, MarkKind, Part, Plan, Role};
 
+mod beside;
+mod broken;
 mod refusals;
 
 fn read(json: &str) -> Document {
@@ -227,7 +229,7 @@ fn what_does_not_fit_is_told_in_full() {
     let json = r#"[{"role":"user","content":"go"},{"role":"tool","tool_call_id":"z","content":"x"},{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"on"}]"#;
     assert_eq!(
         error(json),
-        "the messages do not fit together:\n  message 1 (`/1`): the tool result for `z` answers no call before it\n  message 2 (`/2/tool_calls/0`): the tool call `a` has no result\n`--repair` makes the least change that mends this"
+        "the messages do not fit together:\n  message 1 (`/1`): the tool result for `z` answers no call before it\n  message 2 (`/2/tool_calls/0`): the tool call `a` has no result\n`ReadOptions::repair` makes the least change that mends this"
     );
     let blank = r#"{"system":"s","messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"text","text":" "}]}]}"#;
     assert!(error(blank).contains("message 1 (`/messages/1/content/0`): a blank text"));

@@ -7,7 +7,7 @@ use brute_core::{Conversation, Message, Part, Role};
 
 use super::align::{Change, align};
 use super::json::{Item, List, Style, View, quote};
-use super::pieces::{Piece, Slot, Wire};
+use super::pieces::{Companion, Piece, Pieces, Slot, Wire};
 use super::{Document, Format, WriteOptions, anthropic, openai_chat};
 
 /// A message of the conversation, and where it was read from.
@@ -16,14 +16,24 @@ pub(super) struct Entry<'a> {
     pub(super) message: &'a Message,
     /// None if it is new.
     pub(super) piece: Option<&'a Piece>,
+    /// Whether it stands beside a result and is no message of the conversation.
+    pub(super) is_companion: bool,
 }
 
 impl<'a> Entry<'a> {
     /// The message on the wire that it was read from.
     pub(super) fn wire(&self) -> Option<usize> {
-        match self.piece?.wire {
-            Wire::Message(index) => Some(index),
-            Wire::System => None,
+        self.piece?.wire_index()
+    }
+
+    /// Whether this is a result that says and shows what it did, whatever call it names now.
+    fn is_result_as_read(&self) -> bool {
+        let read = self.piece.map(|piece| &*piece.parts);
+        match (read, self.message.parts()) {
+            (Some([Part::ToolResult(read)]), [Part::ToolResult(now)]) => {
+                std::ptr::eq(read, now) || (read.text == now.text && read.media == now.media)
+            }
+            _ => false,
         }
     }
 
@@ -67,10 +77,7 @@ impl<'a> Group<'a> {
     /// Whether `entry`, which the input has right behind this group, stays apart as it was there; a
     /// piece of the same message never does.
     pub(super) fn was_apart_from(&self, entry: &Entry<'_>) -> bool {
-        match (self.newest(), entry.wire()) {
-            (Some(before), Some(wire)) => before + 1 == wire,
-            _ => false,
-        }
+        entry.wire().is_some_and(|wire| self.newest().is_some_and(|before| before + 1 == wire))
     }
 
     pub(super) fn is_of_one_wire(&self) -> bool {
@@ -95,7 +102,7 @@ pub(super) fn write<'d>(
                     && (std::ptr::eq(&*piece.parts, message.parts())
                         || align(&piece.parts, message.parts()).is_some())
             });
-            Entry { message, piece }
+            Entry { message, piece, is_companion: false }
         })
         .collect();
     let text = document.source.text();
@@ -107,7 +114,7 @@ pub(super) fn write<'d>(
     if is_unchanged {
         return Cow::Borrowed(text);
     }
-    let groups = group(document.format, entries, options);
+    let groups = group(document.format, with_companions(pieces, entries), options);
     let items: Vec<Item<'_>> = groups.iter().map(|group| item(document, group)).collect();
     let list = match document.carrier.list {
         Some(list) => {
@@ -123,6 +130,31 @@ pub(super) fn write<'d>(
     written.push_str(&rebuilt);
     written.push_str(&text[outer.end..]);
     Cow::Owned(written)
+}
+
+/// `entries`, and what stands beside those results among them that are as they were read.
+fn with_companions<'a>(pieces: &'a Pieces, entries: Vec<Entry<'a>>) -> Vec<Entry<'a>> {
+    let mut all = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let mut companions = match entry.message.role() {
+            Role::Tool => pieces.companions_of(entry.message.id()),
+            _ => &[],
+        };
+        if !companions.is_empty() && !entry.is_result_as_read() {
+            companions = &[];
+        }
+        let node = entry.piece.map_or(0, |piece| piece.node);
+        let before = companions.partition_point(|companion| companion.piece.node < node);
+        let beside = |companion: &'a Companion| Entry {
+            message: &companion.message,
+            piece: Some(&companion.piece),
+            is_companion: true,
+        };
+        all.extend(companions[..before].iter().map(beside));
+        all.push(entry);
+        all.extend(companions[before..].iter().map(beside));
+    }
+    all
 }
 
 fn group(format: Format, entries: Vec<Entry<'_>>, options: WriteOptions) -> Vec<Group<'_>> {
@@ -164,13 +196,9 @@ fn item<'a>(document: &'a Document, group: &Group<'a>) -> Item<'a> {
 
 /// Whether `group` is all of one message on the wire, untouched.
 fn is_whole(document: &Document, group: &Group<'_>, wire: usize) -> bool {
-    let range = document.pieces.of_wire[wire].clone();
-    group.entries.len() == range.len()
-        && group
-            .entries
-            .iter()
-            .zip(range)
-            .all(|(entry, id)| entry.message.id().0 == id as u64 && entry.is_untouched())
+    let pieces = &document.pieces;
+    group.entries.len() == pieces.of_wire[wire].len() + pieces.companions_in(wire)
+        && group.entries.iter().all(|entry| entry.wire() == Some(wire) && entry.is_untouched())
 }
 
 impl Document {
@@ -193,11 +221,14 @@ impl Document {
 pub(super) struct Block<'a> {
     pub(super) item: Item<'a>,
     pub(super) is_result: bool,
+    /// Whether it stands beside a result and belongs to that.
+    pub(super) is_companion: bool,
 }
 
 impl<'a> Block<'a> {
     pub(super) fn new(json: String) -> Self {
-        Self { item: Item { from: None, json: Cow::Owned(json) }, is_result: false }
+        let item = Item { from: None, json: Cow::Owned(json) };
+        Self { item, is_result: false, is_companion: false }
     }
 }
 

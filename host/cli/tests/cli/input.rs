@@ -179,7 +179,7 @@ fn several_conversations_are_chosen_from() {
     let place = Place::with([("two.json", two)]);
     insta::assert_snapshot!(place.brute("count two.json").said(), @"
     exit 3
-    error: `two.json`: the input holds 2 conversations (tau2 simulations); choose one with `--pick N`, N from 0 to 1
+    error: `two.json`: the input holds 2 conversations (tau2 simulations); choose one with `--pick`, from 0 to 1
     ");
     assert!(place.brute("count two.json --pick 1").out.contains("two"));
 }

@@ -4,10 +4,12 @@ mod write;
 
 pub(super) use write::{group_json, joins};
 
+use std::sync::Arc;
+
 use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use super::json::{Texts, View};
-use super::pieces::{Pieces, Run, Slot, Wire, joined};
+use super::pieces::{Piece, Pieces, Run, Slot, Wire, is_said, joined};
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
 
@@ -25,7 +27,10 @@ pub(super) fn read(
     }
     for message in messages {
         let index = pieces.begin(message.index());
-        Reader { message: *message, index, rule, texts }.read(&mut run, &mut pieces)?;
+        let beside = Vec::new();
+        let mut reader =
+            Reader { message: *message, index, rule, texts, beside, holds_results_alone: None };
+        reader.read(&mut run, &mut pieces)?;
     }
     Ok(pieces)
 }
@@ -42,8 +47,7 @@ fn instructions(system: View<'_>, run: &mut Run, pieces: &mut Pieces) {
     run.end(pieces);
 }
 
-/// The fields of a block that are read, found in one walk over its members.
-#[derive(Default)]
+/// The fields of a block that are read.
 struct Block<'a> {
     kind: Option<View<'a>>,
     text: Option<View<'a>>,
@@ -59,26 +63,14 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
+    #[rustfmt::skip]
     fn of(block: View<'a>) -> Self {
-        let mut fields = Self::default();
-        for (key, value) in block.members() {
-            let field = match key.text().as_deref() {
-                Some("type") => &mut fields.kind,
-                Some("text") => &mut fields.text,
-                Some("thinking") => &mut fields.thinking,
-                Some("signature") => &mut fields.signature,
-                Some("data") => &mut fields.data,
-                Some("id") => &mut fields.id,
-                Some("name") => &mut fields.name,
-                Some("input") => &mut fields.input,
-                Some("tool_use_id") => &mut fields.tool_use_id,
-                Some("content") => &mut fields.content,
-                Some("is_error") => &mut fields.is_error,
-                _ => continue,
-            };
-            *field = Some(value);
-        }
-        fields
+        let [kind, text, thinking, signature, data, id, name, input, tool_use_id, content, is_error] =
+            block.fields([
+                "type", "text", "thinking", "signature", "data", "id", "name", "input",
+                "tool_use_id", "content", "is_error",
+            ]);
+        Self { kind, text, thinking, signature, data, id, name, input, tool_use_id, content, is_error }
     }
 }
 
@@ -87,6 +79,11 @@ struct Reader<'a, 't> {
     index: usize,
     rule: ImageRule,
     texts: &'t mut Texts,
+    /// What belongs to a result of this message: the part, its node, and the place of the result; none
+    /// of what comes before all results.
+    beside: Vec<(Part, usize, Option<usize>)>,
+    /// Whether the message holds results alone, once that was asked.
+    holds_results_alone: Option<bool>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -128,6 +125,7 @@ impl<'a> Reader<'a, '_> {
             }
         }
         run.end(pieces);
+        self.attach(pieces);
         if pieces.of_wire.last().is_some_and(std::ops::Range::is_empty) {
             run.blank();
             run.end_even_empty(pieces);
@@ -193,10 +191,42 @@ impl<'a> Reader<'a, '_> {
                     Some(media) if !is_written_out(block) => Part::Media(media),
                     _ => opaque_block(block),
                 };
-                run.add(part, slot, node, pieces);
+                if role == Role::User && self.holds_results_alone() {
+                    let result = newest_result(pieces);
+                    self.beside.push((part, node, result));
+                } else {
+                    run.add(part, slot, node, pieces);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Asked only of messages with more in them than text and results.
+    fn holds_results_alone(&mut self) -> bool {
+        let message = self.message;
+        *self.holds_results_alone.get_or_insert_with(|| holds_results_alone(message))
+    }
+
+    fn attach(&mut self, pieces: &mut Pieces) {
+        for (part, node, result) in self.beside.drain(..) {
+            let piece = Piece {
+                wire: Wire::Message(self.index),
+                node,
+                role: Role::User,
+                parts: Arc::new([part]),
+                slots: Box::new([Slot::Element(node)]),
+                is_blank: false,
+            };
+            let first = || {
+                let range = pieces.of_wire.last().cloned().unwrap_or_default();
+                range.into_iter().find(|at| pieces.all[*at].role == Role::Tool)
+            };
+            match result.or_else(first) {
+                Some(result) => pieces.attach(result, piece),
+                None => pieces.push(piece),
+            }
+        }
     }
 
     fn result(&mut self, block: View<'a>, fields: &Block<'a>) -> Result<ToolResult, ReadError> {
@@ -251,6 +281,28 @@ impl<'a> Reader<'a, '_> {
         let pointer = self.pointer(found);
         ReadError::Shape { index: self.index, pointer, expected, found: found.describe() }
     }
+}
+
+/// Whether `message` brings results, and not a word of a person: what else is in it belongs to the
+/// results.
+fn holds_results_alone(message: View<'_>) -> bool {
+    let mut has_results = false;
+    for block in message.get("content").into_iter().flat_map(View::items) {
+        let [kind, text] = block.fields(["type", "text"]);
+        let is = |expected: &str| kind.is_some_and(|kind| kind.is_text(expected));
+        has_results |= is("tool_result");
+        let text = text.filter(|_| is("text")).and_then(View::string);
+        if text.is_some_and(|text| is_said(&Part::Text(text))) {
+            return false;
+        }
+    }
+    has_results
+}
+
+/// The newest result in the newest message.
+fn newest_result(pieces: &Pieces) -> Option<usize> {
+    let range = pieces.of_wire.last().cloned().unwrap_or_default();
+    range.rev().find(|at| pieces.all[*at].role == Role::Tool)
 }
 
 /// Whether a document brings its text as text.

@@ -8,9 +8,9 @@ use brute_core::{Message, Part, Role};
 
 use crate::formats::Document;
 use crate::formats::align::Change;
-use crate::formats::json::{Style, View, compact, quote};
+use crate::formats::json::{Source, Style, View, compact, quote};
 use crate::formats::patch::Patches;
-use crate::formats::pieces::Slot;
+use crate::formats::pieces::{Slot, is_said};
 use crate::formats::write::{Block, Entry, Group, content_json, medium_named, text_block};
 
 fn is_assistant(role: Role) -> bool {
@@ -19,7 +19,20 @@ fn is_assistant(role: Role) -> bool {
 
 /// Whether `entry` becomes part of the message before.
 pub(in crate::formats) fn joins(group: &Group<'_>, entry: &Entry<'_>) -> bool {
-    is_assistant(group.role()) == is_assistant(entry.message.role()) && !group.was_apart_from(entry)
+    is_assistant(group.role()) == is_assistant(entry.message.role())
+        && !group.was_apart_from(entry)
+        && !(is_shown_by_a_person(entry) && group.entries.iter().any(is_result))
+}
+
+/// Whether a person sends this without a word. In a message with results it would be taken for a part
+/// of those.
+fn is_shown_by_a_person(entry: &Entry<'_>) -> bool {
+    let message = entry.message;
+    message.is_real_user() && !entry.is_companion && !message.parts().iter().any(is_said)
+}
+
+fn is_result(entry: &Entry<'_>) -> bool {
+    entry.message.role() == Role::Tool
 }
 
 /// The JSON of one message on the wire.
@@ -36,13 +49,19 @@ pub(in crate::formats) fn group_json(document: &Document, group: &Group<'_>) -> 
         return patches.apply(message.source().text(), message.span());
     }
     let list_style = style.deeper();
+    let places: Vec<usize> = content.into_iter().flat_map(View::items).map(View::index).collect();
+    let style_of_block = list_style.deeper();
     let mut blocks: Vec<Block<'_>> = group
         .entries
         .iter()
-        .flat_map(|entry| blocks(document, entry, base, &list_style.deeper()))
+        .flat_map(|entry| blocks(document, entry, base, &places, &style_of_block))
         .collect();
     if !is_assistant(group.role()) && !group.is_of_one_wire() {
-        blocks.sort_by_key(|block| !block.is_result);
+        let is_said_here = |entry: &Entry<'_>| entry.message.parts().iter().any(is_said);
+        if blocks.iter().any(|block| block.is_companion) && group.entries.iter().any(is_said_here) {
+            blocks = shown_inside(blocks, &style_of_block);
+        }
+        blocks.sort_by_key(|block| !(block.is_result || block.is_companion));
     }
     let json = content_json(content, blocks, &list_style);
     match (message, content) {
@@ -58,11 +77,52 @@ pub(in crate::formats) fn group_json(document: &Document, group: &Group<'_>) -> 
     }
 }
 
-/// The blocks of one message of the model.
+/// `blocks` with what stands beside a result put into it. Beside the words of a person it would be taken
+/// for theirs.
+fn shown_inside<'a>(blocks: Vec<Block<'a>>, style: &Style) -> Vec<Block<'a>> {
+    let mut done: Vec<Block<'a>> = Vec::with_capacity(blocks.len());
+    let mut shown = Vec::new();
+    let mut newest = None;
+    for block in blocks {
+        if block.is_companion {
+            shown.push(block.item.json.into_owned());
+            continue;
+        }
+        if block.is_result {
+            show_in(newest, &mut done, &mut shown, style);
+            newest = Some(done.len());
+        }
+        done.push(block);
+    }
+    show_in(newest, &mut done, &mut shown, style);
+    done
+}
+
+/// Puts `shown` into the result at `at`; waits for the first one, if there is none yet.
+fn show_in(at: Option<usize>, blocks: &mut [Block<'_>], shown: &mut Vec<String>, style: &Style) {
+    let Some(block) = at.and_then(|at| blocks.get_mut(at)).filter(|_| !shown.is_empty()) else {
+        return;
+    };
+    let Ok(source) = Source::parse(block.item.json.to_string()) else { return };
+    let Some(result) = source.roots().next() else { return };
+    let style = style.deeper();
+    let mut elements: Vec<String> = match result.get("content").filter(|it| !it.is_null()) {
+        Some(list) if list.is_array() => list.items().map(|it| it.raw().to_owned()).collect(),
+        Some(text) if text.raw() != "\"\"" => vec![text_block(text.raw(), &style.deeper())],
+        _ => Vec::new(),
+    };
+    elements.append(shown);
+    let mut patches = Patches::default();
+    patches.set(result, "content", style.array(&elements));
+    block.item.json = patches.apply(source.text(), result.span()).into();
+}
+
+/// The blocks of one message of the model. `places` are the nodes of the content of `base`.
 fn blocks<'a>(
     document: &'a Document,
     entry: &Entry<'a>,
     base: Option<usize>,
+    places: &[usize],
     style: &Style,
 ) -> Vec<Block<'a>> {
     let Some(wire) = entry.wire() else {
@@ -70,7 +130,6 @@ fn blocks<'a>(
     };
     let message = document.wire(wire);
     let content = message.get("content");
-    let places: Vec<usize> = content.into_iter().flat_map(View::items).map(View::index).collect();
     let mut blocks = Vec::new();
     for (old, slot, change) in entry.changes() {
         let Some(json) = block_json(document, content, old, slot, change, style) else {
@@ -78,6 +137,7 @@ fn blocks<'a>(
         };
         let mut block = Block::new(json);
         block.is_result = matches!(old, Part::ToolResult(_));
+        block.is_companion = entry.is_companion;
         if let Slot::Element(node) = slot
             && base == Some(wire)
         {

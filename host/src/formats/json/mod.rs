@@ -6,12 +6,14 @@
 mod fault;
 mod list;
 mod parse;
+mod pointers;
 mod scan;
 mod string;
 mod style;
 
 pub(super) use fault::{Fault, Position};
 pub(super) use list::{Item, List};
+pub(super) use pointers::Pointers;
 pub(super) use string::quote;
 pub(super) use style::{Style, compact, compact_with};
 
@@ -75,6 +77,9 @@ impl Node {
     }
 }
 
+/// The longest text that can be parsed: nodes have no larger numbers.
+pub(super) const MOST_BYTES: usize = u32::MAX as usize;
+
 /// JSON text, and where its values stand in it.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -109,7 +114,7 @@ impl Texts {
 }
 
 impl Source {
-    /// Reads any number of JSON values, one after the other.
+    /// Reads any number of JSON values, one after the other, from a text of at most [`MOST_BYTES`].
     pub(super) fn parse(text: String) -> Result<Self, Fault> {
         parse::parse(text)
     }
@@ -150,12 +155,8 @@ impl Source {
     /// The JSON pointer to `node`. Where there are several roots, they are pointed at like the
     /// elements of an array.
     pub(super) fn pointer(&self, node: usize) -> String {
-        let mut pointer = String::new();
-        let root = self.roots.partition_point(|root| *root <= node).saturating_sub(1);
-        if self.roots.len() > 1 {
-            // Writing to a string cannot fail.
-            let _ = write!(pointer, "/{root}");
-        }
+        let mut pointer = self.root_pointer(node);
+        let root = self.root_of(node);
         let Some(mut at) = self.roots.get(root).map(|root| self.at(*root)) else {
             return pointer;
         };
@@ -163,10 +164,7 @@ impl Source {
             let child = match at.kind() {
                 Kind::Object => {
                     at.members().find(|(_, value)| value.holds(node)).map(|(key, value)| {
-                        let key =
-                            key.text().unwrap_or_default().replace('~', "~0").replace('/', "~1");
-                        pointer.push('/');
-                        pointer.push_str(&key);
+                        key.point(&mut pointer);
                         value
                     })
                 }
@@ -183,6 +181,18 @@ impl Source {
             }
         }
         pointer
+    }
+
+    fn root_of(&self, node: usize) -> usize {
+        self.roots.partition_point(|root| *root <= node).saturating_sub(1)
+    }
+
+    /// The pointer to the root that holds `node`: nothing, unless there are several.
+    fn root_pointer(&self, node: usize) -> String {
+        match self.roots.len() {
+            0 | 1 => String::new(),
+            _ => format!("/{}", self.root_of(node)),
+        }
     }
 
     /// Line and column of the byte at `offset`, both from 1.
@@ -320,6 +330,28 @@ impl<'a> View<'a> {
     #[inline]
     pub(super) fn get(self, key: &str) -> Option<View<'a>> {
         self.members().filter(|(name, _)| name.is_text(key)).last().map(|(_, value)| value)
+    }
+
+    /// The members called `names`, found in one walk over all members; of several of one name, the last.
+    ///
+    /// Inlined, so that names known beforehand are compared as numbers and not by calls.
+    #[inline]
+    pub(super) fn fields<const N: usize>(self, names: [&str; N]) -> [Option<View<'a>>; N] {
+        let mut found = [None; N];
+        for (key, value) in self.members() {
+            let key = key.text().unwrap_or_default();
+            if let Some(place) = names.iter().position(|name| *name == key) {
+                found[place] = Some(value);
+            }
+        }
+        found
+    }
+
+    /// Adds the step to the member of this key to `pointer`.
+    fn point(self, pointer: &mut String) {
+        let key = self.text().unwrap_or_default().replace('~', "~0").replace('/', "~1");
+        pointer.push('/');
+        pointer.push_str(&key);
     }
 
     /// What it is, for a reader: `a string`, ``an object with the keys `a`, `b` ``.

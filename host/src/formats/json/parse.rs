@@ -22,12 +22,7 @@ pub(super) fn parse(text: String) -> Result<Source, Fault> {
         open: Vec::new(),
         decoder: Decoder::default(),
     };
-    let read = match u32::try_from(text.len()) {
-        Ok(_) => parser.run(),
-        // Nodes have no larger numbers.
-        Err(_) => Err("a text of less than 4 GiB"),
-    };
-    if let Err(expected) = read {
+    if let Err(expected) = parser.run() {
         let is_end = parser.at >= text.len();
         // What is missing at the end of a file is missing in the line that was begun last.
         let at = if is_end { text.trim_end_matches(WHITE_SPACE).len() } else { parser.at };

@@ -175,3 +175,19 @@ proptest! {
         let _ = parse(json.get(..cut).unwrap_or(json));
     }
 }
+
+#[test]
+fn many_pointers_are_those_found_one_by_one() {
+    let table = [
+        r#"{"a": [1, {"b/c": ["x", {}], "~": null}], "a": {"a": [[2]]}, "\u0061": 3}"#,
+        "[]",
+        "{\"role\": [1]}\n{\"role\": {\"x\": [1, 2]}}\n7",
+    ];
+    for text in table {
+        let source = Source::parse(text.to_owned()).unwrap();
+        let pointers = Pointers::of(&source);
+        for node in 0..source.nodes.len() {
+            assert_eq!(pointers.pointer(node), source.pointer(node), "node {node} of {text}");
+        }
+    }
+}

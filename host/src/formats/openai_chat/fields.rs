@@ -1,11 +1,10 @@
-//! The fields of a message and of a call that are read, each found in one walk over the members.
-//! Where there are several of one name, the last one counts.
+//! The fields of a message and of a call that are read.
 
 use super::REASONING;
 use crate::formats::json::View;
 
 /// The fields of a message.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
     pub(super) role: Option<View<'a>>,
     pub(super) content: Option<View<'a>>,
@@ -24,35 +23,25 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of `message`.
+    #[rustfmt::skip]
     pub(super) fn of(message: View<'a>) -> Self {
-        let mut fields = Self::default();
-        for (key, value) in message.members() {
-            let key = key.text().unwrap_or_default();
-            let field = match &*key {
-                "role" => &mut fields.role,
-                "content" => &mut fields.content,
-                "refusal" => &mut fields.refusal,
-                "tool_calls" => &mut fields.tool_calls,
-                "function_call" => &mut fields.function_call,
-                "tool_call_id" => &mut fields.tool_call_id,
-                "tool_call_ids" => &mut fields.tool_call_ids,
-                "id" => &mut fields.id,
-                "name" => &mut fields.name,
-                "error" => &mut fields.error,
-                "requestor" => &mut fields.requestor,
-                other => match REASONING.iter().position(|name| *name == other) {
-                    Some(place) => &mut fields.reasoning[place],
-                    None => continue,
-                },
-            };
-            *field = Some(value);
+        let [first, second, third, fourth] = REASONING;
+        let [
+            role, content, refusal, tool_calls, function_call, tool_call_id, tool_call_ids, id, name,
+            error, requestor, reasoning @ ..
+        ] = message.fields([
+            "role", "content", "refusal", "tool_calls", "function_call", "tool_call_id",
+            "tool_call_ids", "id", "name", "error", "requestor", first, second, third, fourth,
+        ]);
+        Self {
+            role, content, refusal, tool_calls, function_call, tool_call_id, tool_call_ids, id, name,
+            error, requestor, reasoning,
         }
-        fields
     }
 }
 
-/// The fields of a call, or of the function in it.
-#[derive(Debug, Clone, Copy, Default)]
+/// The fields of a call, or of the function in it. Null says what a field that is not there says.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct CallFields<'a> {
     pub(super) id: Option<View<'a>>,
     pub(super) function: Option<View<'a>>,
@@ -65,19 +54,9 @@ pub(super) struct CallFields<'a> {
 impl<'a> CallFields<'a> {
     /// The fields of `call`.
     pub(super) fn of(call: View<'a>) -> Self {
-        let mut fields = Self::default();
-        for (key, value) in call.members() {
-            let field = match key.text().as_deref() {
-                Some("id") => &mut fields.id,
-                Some("function") => &mut fields.function,
-                Some("custom") => &mut fields.custom,
-                Some("name") => &mut fields.name,
-                Some("arguments") => &mut fields.arguments,
-                Some("input") => &mut fields.input,
-                _ => continue,
-            };
-            *field = Some(value);
-        }
-        fields
+        let found = call.fields(["id", "function", "custom", "name", "arguments", "input"]);
+        let [id, function, custom, name, arguments, input] =
+            found.map(|field| field.filter(|value| !value.is_null()));
+        Self { id, function, custom, name, arguments, input }
     }
 }

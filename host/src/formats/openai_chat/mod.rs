@@ -1,18 +1,21 @@
 //! OpenAI Chat Completions, and the variants that agents write.
 //!
 //! Known variants: the older `function_call`, mini-swe-agent's role `exit`, SWE-agent's
-//! `tool_call_ids`, and the flat calls of tau2, whose results name their call in `id`.
+//! `tool_call_ids` and observations in the role of the user, and the flat calls of tau2, whose results
+//! name their call in `id`.
 
 mod fields;
+mod log;
 mod write;
 
 pub(super) use write::{group_json, joins};
 
-use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
+use brute_core::{Mark, Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use self::fields::{CallFields, Fields};
+use self::log::Log;
 use super::json::{Texts, View, compact};
-use super::pieces::{Pieces, Run, Slot, Wire, joined};
+use super::pieces::{Piece, Pieces, Run, Slot, Wire, is_said, joined};
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
 
@@ -31,10 +34,12 @@ pub(super) fn read(
 ) -> Result<Pieces, ReadError> {
     let mut pieces = Pieces::default();
     let mut run = Run::default();
+    let mut log = Log::default();
     for message in messages {
         let index = pieces.begin(message.index());
         let fields = Fields::of(*message);
-        Reader { message: *message, fields, index, rule, texts }.read(&mut run, &mut pieces)?;
+        let mut reader = Reader { message: *message, fields, index, rule, texts };
+        reader.read(&mut log, &mut run, &mut pieces)?;
     }
     Ok(pieces)
 }
@@ -48,21 +53,32 @@ struct Reader<'a, 't> {
 }
 
 impl<'a> Reader<'a, '_> {
-    fn read(&mut self, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
+    fn read(&mut self, log: &mut Log, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
         let role = self.fields.role.and_then(View::text).unwrap_or_default();
         match &*role {
             "system" | "developer" => self.dialogue(Role::System, run, pieces),
-            "user" => self.dialogue(Role::User, run, pieces),
-            "assistant" => self.dialogue(Role::Assistant, run, pieces),
+            "user" if log.is_no_request(self.message) => self.dialogue(Role::Other, run, pieces),
+            "user" => {
+                self.dialogue(Role::User, run, pieces)?;
+                log.user(pieces);
+                Ok(())
+            }
+            "assistant" => {
+                log.assistant(self.message);
+                self.dialogue(Role::Assistant, run, pieces)
+            }
             "exit" => self.dialogue(Role::Other, run, pieces),
             // A simulated person of tau2 may call tools of their own: not the model's business.
             "tool" if self.fields.requestor.is_some_and(|of| of.is_text("user")) => {
                 self.dialogue(Role::Other, run, pieces)
             }
-            "tool" => match self.fields.tool_call_ids.filter(|ids| ids.is_array()) {
-                Some(ids) => self.result(self.call_ids(ids)?, pieces),
-                None => self.result([self.call_id()?], pieces),
-            },
+            "tool" => {
+                pieces.first_tool.get_or_insert(self.index);
+                match self.fields.tool_call_ids.filter(|ids| ids.is_array()) {
+                    Some(ids) => self.result(self.call_ids(ids)?, pieces),
+                    None => self.result([self.call_id()?], pieces),
+                }
+            }
             "function" => match self.fields.name.and_then(View::text) {
                 Some(name) => self.result([function_id(&name)], pieces),
                 None => Err(self.shape("name", self.message, "the `name` of the function")),
@@ -85,6 +101,11 @@ impl<'a> Reader<'a, '_> {
     ) -> Result<(), ReadError> {
         let node = self.message.index();
         run.begin(Wire::Message(self.index), node, role);
+        if role == Role::User
+            && let Some(result) = self.result_before(pieces)
+        {
+            return self.behind_a_result(result, run, pieces);
+        }
         if role == Role::Assistant
             && let Some(reasoning) = self.reasoning()
         {
@@ -116,6 +137,61 @@ impl<'a> Reader<'a, '_> {
             run.add(Part::Text(String::new()), Slot::Content, node, pieces);
         } else if is_nothing {
             run.end_even_empty(pieces);
+        }
+        run.end(pieces);
+        Ok(())
+    }
+
+    /// The tool result that a user message of content alone stands directly behind.
+    fn result_before(&self, pieces: &Pieces) -> Option<usize> {
+        let Fields { tool_calls, function_call, refusal, .. } = self.fields;
+        let beside = [tool_calls, function_call, refusal].into_iter().flatten();
+        pieces.result_before().filter(|_| beside.into_iter().all(View::is_null))
+    }
+
+    /// Reads a user message directly behind a tool result. Without a word of a person it is what the
+    /// tool saw and no tool message can show, an image: part of the result, then.
+    fn behind_a_result(
+        &mut self,
+        result: usize,
+        run: &mut Run,
+        pieces: &mut Pieces,
+    ) -> Result<(), ReadError> {
+        let node = self.message.index();
+        let mut parts = Vec::new();
+        match self.fields.content.filter(|content| !content.is_null()) {
+            Some(content) if content.is_array() => {
+                for element in content.items() {
+                    let at = element.index();
+                    parts.push((self.element(element)?, Slot::Element(at), at));
+                }
+            }
+            Some(content) => parts.push((Part::Text(self.text_of(content)?), Slot::Content, node)),
+            None => {}
+        }
+        let mut own = parts;
+        if !own.iter().any(|(part, ..)| is_said(part)) {
+            let is_marked =
+                |part: &Part| matches!(part, Part::Text(it) if Mark::read(it).is_some());
+            let (marked, shown): (Vec<_>, Vec<_>) =
+                own.into_iter().partition(|(part, ..)| is_marked(part));
+            if marked.is_empty() || !shown.is_empty() {
+                let (parts, slots): (Vec<_>, Vec<_>) =
+                    shown.into_iter().map(|(part, slot, _)| (part, slot)).unzip();
+                let piece = Piece {
+                    wire: Wire::Message(self.index),
+                    node,
+                    role: Role::User,
+                    parts: parts.into(),
+                    slots: slots.into(),
+                    is_blank: false,
+                };
+                pieces.attach(result, piece);
+            }
+            own = marked;
+        }
+        for (part, slot, node) in own {
+            run.add(part, slot, node, pieces);
         }
         run.end(pieces);
         Ok(())
@@ -169,7 +245,6 @@ impl<'a> Reader<'a, '_> {
     fn arguments(&mut self, value: View<'a>) -> String {
         match self.texts.take(value) {
             Some(text) => text,
-            None if value.is_null() => String::new(),
             None => value.raw().to_owned(),
         }
     }

@@ -1,12 +1,14 @@
 //! Messages of OpenAI Chat's format, written.
 
+use std::collections::HashMap;
+
 use brute_core::{Mark, Message, Part, Role};
 
 use super::REASONING;
 use crate::formats::align::Change;
 use crate::formats::json::{Style, View, compact, quote};
 use crate::formats::patch::Patches;
-use crate::formats::pieces::Slot;
+use crate::formats::pieces::{Piece, Slot};
 use crate::formats::write::{Block, Entry, Group, content_json, medium_named, text_block};
 use crate::formats::{Document, WriteOptions};
 
@@ -96,15 +98,17 @@ fn merged(document: &Document, group: &Group<'_>, base: Option<usize>, style: &S
         }
     }
     let list_style = style.deeper();
+    let content = base.and_then(|wire| document.wire(wire).get("content"));
+    let places: Vec<usize> = content.into_iter().flat_map(View::items).map(View::index).collect();
+    let style_of_element = list_style.deeper();
     let blocks: Vec<Block<'_>> = group
         .entries
         .iter()
-        .flat_map(|entry| elements(document, entry, base, &list_style.deeper()))
+        .flat_map(|entry| elements(document, entry, base, &places, &style_of_element))
         .collect();
     if blocks.is_empty() {
         return "null".to_owned();
     }
-    let content = base.and_then(|wire| document.wire(wire).get("content"));
     content_json(content, blocks, &list_style)
 }
 
@@ -119,11 +123,13 @@ fn plain_text<'a>(document: &Document, entry: &Entry<'a>) -> Option<&'a str> {
     }
 }
 
-/// The elements of the content list that come from one message of the model.
+/// The elements of the content list that come from one message of the model. `places` are the nodes of
+/// the content of `base`.
 fn elements<'a>(
     document: &'a Document,
     entry: &Entry<'a>,
     base: Option<usize>,
+    places: &[usize],
     style: &Style,
 ) -> Vec<Block<'a>> {
     let Some(wire) = entry.wire() else {
@@ -131,7 +137,6 @@ fn elements<'a>(
         return texts.map(|text| Block::new(text_block(&quote(&text), style))).collect();
     };
     let content = document.wire(wire).get("content");
-    let places: Vec<usize> = content.into_iter().flat_map(View::items).map(View::index).collect();
     let mut blocks = Vec::new();
     for (old, slot, change) in entry.changes() {
         let json = match (slot, change) {
@@ -180,14 +185,11 @@ fn beside_content(document: &Document, group: &Group<'_>, wire: usize, patches: 
     let pieces = &document.pieces.all[document.pieces.of_wire[wire].clone()];
     let mut gone: Vec<&str> = Vec::new();
     let mut lost_calls = 0;
-    let here = |piece: &super::super::pieces::Piece| {
-        group
-            .entries
-            .iter()
-            .find(|entry| entry.piece.is_some_and(|of_entry| std::ptr::eq(of_entry, piece)))
-    };
+    let with_pieces = group.entries.iter().filter_map(|entry| Some((entry.piece?, entry)));
+    let here: HashMap<*const Piece, &Entry<'_>> =
+        with_pieces.map(|(piece, entry)| (std::ptr::from_ref(piece), entry)).collect();
     for piece in pieces {
-        let Some(entry) = here(piece) else {
+        let Some(entry) = here.get(&std::ptr::from_ref(piece)) else {
             for (part, slot) in piece.parts.iter().zip(&piece.slots) {
                 match slot {
                     Slot::Call(_) => lost_calls += 1,
@@ -255,7 +257,7 @@ fn rewrite_call(view: View<'_>, old: &Part, call: &brute_core::ToolCall, patches
         patches.set(view, "id", quote(&call.id));
     }
     if old.arguments != call.arguments {
-        let inner = ["function", "custom"].into_iter().find_map(|key| view.get(key));
+        let inner = ["function", "custom"].into_iter().find_map(|key| given(view, key));
         set_arguments(
             inner.filter(|inner| inner.is_object()).unwrap_or(view),
             &call.arguments,
@@ -264,14 +266,16 @@ fn rewrite_call(view: View<'_>, old: &Part, call: &brute_core::ToolCall, patches
     }
 }
 
+/// The member `key`, which says nothing if it is null.
+fn given<'a>(object: View<'a>, key: &str) -> Option<View<'a>> {
+    object.get(key).filter(|value| !value.is_null())
+}
+
 /// Arguments in the way that the call had them: JSON text in a string, or JSON itself.
 fn set_arguments(holder: View<'_>, arguments: &str, patches: &mut Patches) {
-    let key = if holder.get("arguments").is_none() && holder.get("input").is_some() {
-        "input"
-    } else {
-        "arguments"
-    };
-    let is_json = holder.get(key).is_some_and(|given| given.is_object() || given.is_array());
+    let names = ["arguments", "input"];
+    let key = names.into_iter().find(|key| given(holder, key).is_some()).unwrap_or(names[0]);
+    let is_json = given(holder, key).is_some_and(|given| given.is_object() || given.is_array());
     patches.set(holder, key, if is_json { compact(arguments) } else { quote(arguments) });
 }
 
@@ -328,10 +332,7 @@ fn new_message(document: &Document, message: &Message, style: &Style) -> String 
 
 /// How the results of this input name their call.
 fn result_key(document: &Document, call: &str) -> (&'static str, String) {
-    let results = (0..document.pieces.wires.len()).map(|wire| document.wire(wire));
-    let first = results
-        .into_iter()
-        .find(|message| message.get("role").is_some_and(|role| role.is_text("tool")));
+    let first = document.pieces.first_tool.map(|wire| document.wire(wire));
     let has = |key: &str| first.is_some_and(|message| message.get(key).is_some());
     match () {
         () if has("tool_call_ids") => ("tool_call_ids", format!("[{}]", quote(call))),

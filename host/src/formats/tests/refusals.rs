@@ -42,7 +42,7 @@ fn refusals_say_what_and_where() {
         ),
         (
             r#"{"simulations":[{"messages":[{"role":"user","content":"a"}]},{"messages":[{"role":"user","content":"b"}]}]}"#,
-            "the input holds 2 conversations (tau2 simulations); choose one with `--pick N`, N from 0 to 1",
+            "the input holds 2 conversations (tau2 simulations); choose one with `ReadOptions::pick`, from 0 to 1",
         ),
         (
             r#"{"messages":"x"}"#,
