@@ -71,6 +71,7 @@ pub(crate) fn compact(
     laws.untouched(bytes, &written);
     laws.sizes(&compactor);
     laws.kept();
+    laws.asked();
     match Document::read(written.as_slice(), &ReadOptions { repair: false, ..*options }) {
         Ok(output) => {
             laws.output(&output, &compactor);
@@ -176,6 +177,19 @@ impl Laws<'_> {
         }
     }
 
+    /// The task is the newest message in which a person asks for something, where the input says so.
+    fn asked(&mut self) {
+        let messages: Vec<Value> =
+            wires(self.document).map(|raw| serde_json::from_str(raw).unwrap_or_default()).collect();
+        let conversation = self.document.conversation();
+        let task = conversation.outline().task.map(|task| conversation.messages()[task].id());
+        let task = task.and_then(|task| self.document.wire_index(task));
+        let asked = newest_request(&messages);
+        self.must(task == asked, || {
+            format!("the task is message {task:?}, but the newest request is message {asked:?}")
+        });
+    }
+
     fn output(&mut self, output: &Document, compactor: &Compactor) {
         let size =
             output.conversation().clone().measure(&**compactor.counter() as &dyn TokenCounter);
@@ -236,6 +250,32 @@ impl Laws<'_> {
             }
         }
     }
+}
+
+/// The newest message on the wire in which a person asks for something: not what a harness says of
+/// itself, and not an image alone beside or behind a tool's result.
+fn newest_request(messages: &[Value]) -> Option<usize> {
+    let is_true = |message: &Value, key: &str| message[key].as_bool().unwrap_or(false);
+    let acts = |message: &Value| {
+        message["role"] == "assistant"
+            && message["action"].is_string()
+            && !is_true(message, "is_demo")
+    };
+    let first_action = messages.iter().position(acts).unwrap_or(messages.len());
+    (0..messages.len()).rev().find(|&index| {
+        let message = &messages[index];
+        let by_harness =
+            is_true(message, "is_demo") || (index > first_action && message["agent"].is_string());
+        if message["role"] != "user" || by_harness {
+            return false;
+        }
+        let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
+        let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+        let mut texts = texts.chain(message["content"].as_str());
+        let behind_result = index > 0 && messages[index - 1]["role"] == "tool";
+        let has_result = blocks.iter().any(|block| block["type"] == "tool_result");
+        texts.any(|text| !text.trim().is_empty()) || !(behind_result || has_result)
+    })
 }
 
 fn by_id(conversation: &Conversation) -> HashMap<MessageId, &Arc<Message>> {
