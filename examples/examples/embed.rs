@@ -1,4 +1,5 @@
-//! A small embedding: the default ladder with a rung of one's own on top, asked before a model call.
+//! A small embedding, both levels: a tool result is capped as it comes in, and before a model call the request
+//! goes down the default ladder, with a rung of one's own on top.
 //!
 //! ```sh
 //! cargo run -p brute-examples --example embed
@@ -7,11 +8,11 @@
 
 use std::error::Error;
 
-use brute_core::{Edit, Host, LayerError, PartView, Plan, Strategy, Window};
 use brute_host::config::Config;
-use brute_host::formats::{Document, ReadOptions, WriteOptions};
-use brute_host::ladder::{Compactor, Event, Rung};
-use brute_host::tokens::counter;
+use brute_host::core::{Edit, Host, LayerError, PartView, Plan, Strategy, Window};
+use brute_host::formats::{ReadOptions, WriteOptions};
+use brute_host::ladder::{Event, Rung, Trigger};
+use brute_host::truncation::Truncator;
 
 /// Gives up the images of turns that are over.
 struct StripImages;
@@ -34,23 +35,38 @@ impl Strategy for StripImages {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    let config = Config::default();
+
+    // Level one, for each tool result: what is too long goes to a file, which the rest names.
+    let folder = std::env::temp_dir().join("brute-embed");
+    let mut options = config.truncate.clone();
+    options.spill = Some(folder.display().to_string());
+    let printed = "one line of a very long build log\n".repeat(5_000);
+    let capped = Truncator::new(options)?.truncate(Some("shell"), printed.as_bytes());
+    println!("tool result: {} bytes of {}", capped.text.len(), printed.len());
+
+    // Level two, before each model call.
     let file = brute_examples::sessions().join("openai-chat-fix-parser.json");
-    let request = Document::read(std::fs::read(file)?, &ReadOptions::default())?;
+    let request = config.read(std::fs::read(file)?, &ReadOptions::default())?;
+    let mut room = config.room(request.model().as_deref())?;
+    room.rungs.insert(0, Rung::new("strip-images", StripImages));
+    let compactor = config.compactor_in(room, &request)?.on(|event| {
+        if let Event::LayerApplied { rung, before, after, .. } = event {
+            println!("{rung}: {before} to {after} tokens of messages");
+        }
+    });
 
-    let room = Config::default().room(request.model().as_deref())?;
-    let mut compactor = Compactor::new(counter(room.counter), room.budget)
-        .rung(Rung::new("strip-images", StripImages))
-        .on(|event| {
-            if let Event::LayerApplied { rung, before, after, .. } = event {
-                println!("{rung}: {before} to {after} tokens");
-            }
-        });
-    for rung in room.rungs {
-        compactor = compactor.rung(rung);
+    // One for each conversation: it remembers what could not be made to fit.
+    let mut trigger = Trigger::default();
+    let (budget, counter) = (compactor.budget(), compactor.counter());
+    let mut conversation = request.conversation().clone();
+    if trigger.is_due(budget, &mut conversation, &**counter) {
+        let done = compactor.compact_now(conversation).await;
+        trigger.settle(budget, done.after, done.outcome.fits());
+        println!("outcome: {:?}", done.outcome);
+        conversation = done.conversation;
     }
-    let done = compactor.compact(request.conversation().clone()).await;
-
-    let smaller = request.write(&done.conversation, &WriteOptions::default());
-    println!("{} bytes to send, {:?}", smaller.len(), done.outcome);
+    let smaller = request.write(&conversation, &WriteOptions::default());
+    println!("{} bytes to send", smaller.len());
     Ok(())
 }

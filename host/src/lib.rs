@@ -16,6 +16,9 @@ pub mod summarizers;
 pub mod tokens;
 pub mod truncation;
 
+/// What layers and conversations are made of, for programs that depend on this crate alone.
+pub use brute_core as core;
+
 /// The README's embedding, kept honest.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use brute_host::formats::Format;
 use brute_host::plugins::TRUST_VARIABLE;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -19,7 +20,7 @@ pub(crate) struct Cli {
 }
 
 /// What every verb takes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
     /// Configuration to use instead of the nearest brute.toml
     #[arg(long, global = true, value_name = "FILE")]
@@ -133,7 +134,7 @@ pub(crate) struct Session {
     pub(crate) file: PathBuf,
 
     /// Its format, if what it looks like is not what it is
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Format>,
 
     /// Which conversation, if the file holds several (from 0)
@@ -245,6 +246,10 @@ pub(crate) struct Truncate {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
+    /// The file to check, instead of the nearest brute.toml; the same as --config FILE
+    #[arg(value_name = "FILE", conflicts_with_all = ["config", "no_config"])]
+    pub(crate) file: Option<PathBuf>,
+
     /// Fail on warnings, too
     #[arg(long)]
     pub(crate) deny_warnings: bool,
@@ -302,6 +307,12 @@ pub(crate) struct Man {
     /// Write all pages to this folder: brute.1, brute-compact.1 and so on
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// The formats, by name.
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let names = PossibleValuesParser::new(Format::ALL.map(Format::name));
+    names.try_map(|name| name.parse::<Format>())
 }
 
 /// A number of tokens: `32000`, `32_000`, `32k`, `1m`.

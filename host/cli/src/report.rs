@@ -1,4 +1,7 @@
 //! A compaction as people and programs read it.
+//!
+//! All sizes are of a whole request, as the window sees it: the messages, and what of each request is no
+//! messages. The library counts messages; what it says is converted here, once.
 
 use brute_host::formats::Document;
 use brute_host::ladder::{Blocker, Compaction, NotAsked, Outcome, RungReport, RungResult};
@@ -19,6 +22,7 @@ pub(crate) struct Report<'a> {
     window: u64,
     compact_at: u64,
     target: u64,
+    /// Tool schemas and framing: what is in all other sizes and is no messages.
     overhead: u64,
     before: u64,
     after: u64,
@@ -28,17 +32,30 @@ pub(crate) struct Report<'a> {
     /// What `--repair` mended.
     repairs: Vec<String>,
     duration_ms: f64,
-    rungs: Vec<Rung<'a>>,
+    rungs: Vec<Rung>,
     #[serde(flatten)]
     outcome: Outcome,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Rung<'a> {
+struct Rung {
     #[serde(flatten)]
-    report: &'a RungReport,
+    report: RungReport,
     duration_ms: f64,
+}
+
+/// What each rung did, in sizes of a whole request.
+fn of_requests<'a>(
+    sizing: &Sizing,
+    done: &'a Compaction,
+) -> impl Iterator<Item = RungReport> + use<'a> {
+    let overhead = sizing.compactor.budget().overhead();
+    done.rungs.iter().map(move |rung| RungReport {
+        before: rung.before + overhead,
+        after: rung.after + overhead,
+        ..rung.clone()
+    })
 }
 
 fn milliseconds(duration: std::time::Duration) -> f64 {
@@ -54,7 +71,7 @@ impl<'a> Report<'a> {
         messages_after: usize,
     ) -> Self {
         let budget = sizing.compactor.budget();
-        let rungs = done.rungs.iter();
+        let rungs = of_requests(sizing, done);
         Self {
             format: document.format().to_string(),
             carrier: document.carrier(),
@@ -62,16 +79,16 @@ impl<'a> Report<'a> {
             counter: sizing.compactor.counter().id(),
             window: budget.window(),
             compact_at: budget.compact_at(),
-            target: budget.target(),
+            target: budget.target() + budget.overhead(),
             overhead: budget.overhead(),
-            before: done.before,
-            after: done.after,
+            before: done.before + budget.overhead(),
+            after: done.after + budget.overhead(),
             messages_before: document.wire_len(),
             messages_after,
             repairs: document.repairs().iter().map(ToString::to_string).collect(),
             duration_ms: milliseconds(done.duration),
             rungs: rungs
-                .map(|report| Rung { report, duration_ms: milliseconds(report.duration) })
+                .map(|report| Rung { duration_ms: milliseconds(report.duration), report })
                 .collect(),
             outcome: placed(document, done),
         }
@@ -97,47 +114,37 @@ pub(crate) fn heading(
     done: &Compaction,
 ) -> String {
     let budget = sizing.compactor.budget();
-    let model = sizing.model.as_ref().map_or_else(String::new, |model| format!(" ({model})"));
-    let overhead = match budget.overhead() {
-        0 => String::new(),
-        overhead => format!(", {} of each request for tool schemas and framing", number(overhead)),
-    };
-    format!(
-        "{}\n{}\n{}\n",
-        styled(
-            HEAD,
-            &format!(
-                "{name}: {}, {} tokens",
-                counted(document.wire_len() as u64, "message"),
-                number(done.before)
-            )
-        ),
-        styled(
-            DIM,
-            &format!(
-                "{} ({}), counted by {}",
-                document.format(),
-                document.carrier(),
-                sizing.compactor.counter().id()
-            )
-        ),
-        styled(
-            DIM,
-            &format!(
-                "window {}{model}, compaction at {}, down to {}{overhead}",
-                number(budget.window()),
-                number(budget.compact_at()),
-                number(budget.target()),
-            )
-        ),
-    )
+    let mut pieces = vec![
+        format!("window {}", number(budget.window())),
+        format!("compaction at {}", number(budget.compact_at())),
+        format!("down to {}", number(budget.target() + budget.overhead())),
+    ];
+    if let Some(model) = &sizing.model {
+        pieces[0].push_str(&format!(" ({model})"));
+    }
+    if budget.overhead() > 0 {
+        pieces.push(format!("tool schemas and framing take {}", number(budget.overhead())));
+    }
+    let head = format!(
+        "{name}: {}, {} tokens",
+        counted(document.wire_len() as u64, "message"),
+        number(done.before + budget.overhead())
+    );
+    let format = format!(
+        "{} ({}), counted by {}",
+        document.format(),
+        document.carrier(),
+        sizing.compactor.counter().id()
+    );
+    let [format, room] = [format, pieces.join(", ")].map(|line| style::wrapped(&line, 0));
+    [styled(HEAD, &head), styled(DIM, &format), styled(DIM, &room)].map(|line| line + "\n").concat()
 }
 
 /// What each rung did.
-pub(crate) fn rungs(done: &Compaction) -> String {
+pub(crate) fn rungs(sizing: &Sizing, done: &Compaction) -> String {
     let header = ["", "rung", "result", "before", "after", "saved", "edits", "calls", "time"];
     let mut table = style::table(&header, &[3, 4, 5, 6, 7, 8]);
-    for (index, rung) in done.rungs.iter().enumerate() {
+    for (index, rung) in of_requests(sizing, done).enumerate() {
         let asked = !matches!(rung.result, RungResult::NotAsked { .. });
         let shown = |value: u64| if asked { number(value) } else { String::new() };
         table.add_row([
@@ -177,8 +184,8 @@ fn result(result: &RungResult) -> &'static str {
 }
 
 /// What came of it, and what stands in the way.
-pub(crate) fn outcome(document: &Document, done: &Compaction) -> String {
-    let after = number(done.after);
+pub(crate) fn outcome(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
+    let after = number(done.after + sizing.compactor.budget().overhead());
     let saved = number(done.before - done.after);
     match placed(document, done) {
         Outcome::BelowTrigger => {
@@ -221,13 +228,9 @@ fn placed(document: &Document, done: &Compaction) -> Outcome {
 
 fn in_the_way(blockers: &[Blocker]) -> String {
     let lines = blockers.iter().map(|blocker| {
-        format!(
-            "  {:>9}  {}{}: {}\n",
-            number(blocker.tokens),
-            blocker.kind,
-            places(&blocker.messages),
-            blocker.kind.advice()
-        )
+        let words =
+            format!("{}{}: {}", blocker.kind, places(&blocker.messages), blocker.kind.advice());
+        format!("  {:>9}  {}\n", number(blocker.tokens), style::wrapped(&words, 13))
     });
     format!("in the way:\n{}", lines.collect::<String>())
 }

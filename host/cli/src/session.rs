@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use brute_host::config::Config;
 use brute_host::formats::{Document, ReadOptions};
 
 use crate::args;
@@ -42,12 +43,12 @@ pub(crate) fn cannot_read(file: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// The conversation that the command line names.
-pub(crate) fn read(session: &args::Session) -> Result<Document, Failure> {
+pub(crate) fn read(config: &Config, session: &args::Session) -> Result<Document, Failure> {
     let mut bytes = Vec::new();
     open(&session.file)?
         .read_to_end(&mut bytes)
         .map_err(|error| cannot_read(&session.file, &error))?;
-    Document::read(bytes, &options(session)).map_err(|error| {
+    config.read(bytes, &options(session)).map_err(|error| {
         Failure::input(format!("`{}`: {}", name(&session.file), with_flags(&error.to_string())))
     })
 }

@@ -1,19 +1,22 @@
 //! From the command line and `brute.toml` to a compactor.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use brute_core::TokenCounter;
-use brute_host::config::{self, Config, Diagnostic, Places, Room, RoomError, Severity, Sources};
+use brute_host::config::{
+    self, Amount, Config, Diagnostic, Places, Room, RoomError, Severity, Sources,
+};
 use brute_host::formats::Document;
-use brute_host::ladder::{Budget, BudgetError, Compaction, Compactor};
-use brute_host::layers::Layers;
-use brute_host::tokens::{self, Tiktoken};
+use brute_host::ladder::{Compaction, Compactor};
+use brute_host::layers::{Layers, nearest};
 
 use crate::args::{self, Global};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Progress;
+use crate::style::{WARN, number, styled};
 
 /// What a conversation is counted by.
 pub(crate) struct Counting {
@@ -107,84 +110,93 @@ pub(crate) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
-/// The room in a session with the model `named`, as the command line wants it.
-fn room(config: &Config, args: &args::Room, named: Option<&str>) -> Result<Room, Failure> {
-    let mut config = config.clone();
+/// `config` as the command line wants the room.
+pub(crate) fn over(mut config: Config, args: &args::Room) -> Config {
     if let Some(model) = &args.model {
         // The model decides, unless the window is said as well.
         config.window.model = Some(model.clone());
         config.window.size = None;
     }
     config.window.size = args.window.or(config.window.size);
-    let room = match (config.room(named), args.to) {
-        // Who says where to compact to needs no window.
-        (Err(RoomError::NoWindow), Some(to)) => {
-            config.window.size = Some(to.saturating_add(1));
-            config.room(None)
+    config
+}
+
+/// The room in a session with the model `named`.
+fn room(config: &Config, to: Option<u64>, named: Option<&str>) -> Result<Room, Failure> {
+    let Some(to) = to else { return config.room(named).map_err(|error| no_room(&error)) };
+    let mut config = config.clone();
+    // Who says where to compact to needs no window, and asks for no share of it.
+    match config.size(named) {
+        Ok(window) if to >= window => {
+            let window = number(window);
+            let message = format!("`--to {to}` must be below the window ({window} tokens)");
+            return Err(Failure::configuration(message));
         }
-        (room, _) => room,
+        Ok(_) => {}
+        Err(RoomError::NoWindow) => config.window.size = Some(to.saturating_add(1)),
+        Err(error) => return Err(no_room(&error)),
+    }
+    config.window.reserve = Amount::Tokens(0);
+    config.trigger.compact_at = Amount::Tokens(to.saturating_add(1));
+    config.trigger.compact_to = Amount::Tokens(to);
+    config.room(named).map_err(|error| no_room(&error))
+}
+
+fn no_room(error: &RoomError) -> Failure {
+    let hint = match error {
+        RoomError::NoWindow => " (or say `--window 128k` or `--model NAME`)".to_owned(),
+        RoomError::UnknownModel { .. } => " (or say `--window 128k`)".to_owned(),
+        RoomError::TooSmall { .. } | RoomError::Budget(_) => format!("; {}", error.advice()),
     };
-    room.map_err(|error| {
-        let hint = match error {
-            RoomError::NoWindow => " (or say `--window 128k` or `--model NAME`)",
-            RoomError::UnknownModel { .. } => " (or say `--window 128k`)",
-            RoomError::Budget(BudgetError::NoRoom { .. }) => {
-                " (it is what stays free for the reply: give less, such as `--set window.reserve=0.1`)"
-            }
-            RoomError::Budget(_) => "",
-        };
-        Failure::configuration(format!("{error}{hint}"))
-    })
+    Failure::configuration(format!("{error}{hint}"))
 }
 
 /// The model of a session that names `named`.
-fn model(config: &Config, args: &args::Room, named: Option<String>) -> Option<String> {
-    args.model.clone().or_else(|| config.window.model.clone()).or(named)
+fn model(config: &Config, named: Option<String>) -> Option<String> {
+    config.window.model.clone().or(named)
 }
 
 /// What `document` is counted by. A window that is not known is no failure here.
-pub(crate) fn counting(config: &Config, args: &args::Room, document: &Document) -> Counting {
+pub(crate) fn counting(config: &Config, document: &Document) -> Counting {
     let named = document.model();
-    let (window, kind) = match room(config, args, named.as_deref()) {
-        Ok(room) => (Some(room.size), room.counter),
-        Err(_) => (args.window, config.window.counter.unwrap_or_default()),
-    };
-    let counter = tokens::counter(kind);
-    let overhead = overhead(document, &*counter);
-    Counting { model: model(config, args, named), window, counter, overhead }
+    let window = config.size(named.as_deref()).ok();
+    let counter = config.token_counter(named.as_deref());
+    let overhead = config::overhead(document, &*counter);
+    Counting { model: model(config, named), window, counter, overhead }
 }
 
-/// What `document` is compacted by.
+/// What `document` is compacted by; at once, if it is said where `to`.
 pub(crate) fn sizing(
     config: &Config,
-    args: &args::Room,
+    to: Option<u64>,
     document: &Document,
 ) -> Result<Sizing, Failure> {
     let named = document.model();
-    let room = room(config, args, named.as_deref())?;
-    let counter = tokens::counter(room.counter);
-    let overhead = overhead(document, &*counter);
-    let budget = match args.to {
-        None => room.budget,
-        Some(to) => Budget::new(room.size, 0, to.saturating_add(1), to).map_err(|_| {
-            let window = room.size;
-            let message = format!("`--to {to}` must be below the window ({window} tokens)");
-            Failure::configuration(message)
-        })?,
-    };
-    let mut compactor = Compactor::new(Arc::clone(&counter), budget.with_overhead(overhead))
-        .keeping(config.keep.tools.iter().cloned());
-    if let Some(options) = &config.summarizer {
-        compactor = compactor.summarizer(options.build(counter).map_err(Failure::configuration)?);
-    }
-    let compactor = room.rungs.into_iter().fold(compactor, Compactor::rung);
-    Ok(Sizing { model: model(config, args, named), compactor, now: args.to.is_some() })
+    let room = room(config, to, named.as_deref())?;
+    let compactor = config.compactor_in(room, document).map_err(Failure::configuration)?;
+    Ok(Sizing { model: model(config, named), compactor, now: to.is_some() })
 }
 
-/// What of each request is no messages: tool schemas, and what primes the reply.
-fn overhead(document: &Document, counter: &dyn TokenCounter) -> u64 {
-    let schemas = document.tools_text().map_or(0, |text| counter.count(&text));
-    u64::from(schemas) + u64::from(Tiktoken::REPLY_PRIMING)
+/// Says on standard error which tools in `[keep]` there is no call of, since a slip there keeps nothing.
+pub(crate) fn say_unknown_tools(config: &Config, document: &Document) {
+    let messages = document.conversation().messages();
+    let called: BTreeSet<&str> = (messages.iter())
+        .flat_map(|message| message.calls().map(|(_, call)| call.name.as_str()))
+        .collect();
+    // A tool that is offered may be called yet.
+    let offered = document.tools_text().unwrap_or_default();
+    let is_offered = |tool: &str| offered.contains(&format!("\"name\":\"{tool}\""));
+    for tool in &config.keep.tools {
+        if called.contains(tool.as_str()) || is_offered(tool) {
+            continue;
+        }
+        let meant = nearest(tool, called.iter().copied());
+        let meant = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+        output::say(&format!(
+            "{}: `[keep]` names the tool `{tool}`, of which this session has no call{meant}",
+            styled(WARN, "note")
+        ));
+    }
 }
 
 /// Compacts `document`, showing progress to whoever watches.

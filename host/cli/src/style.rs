@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
 /// Something that went well.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -59,7 +59,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     }
 }
 
-/// The first words of a text, on one line, at most `most` characters.
+/// The first words of a text, on one line of at most `most` columns.
 pub(crate) fn excerpt(text: &str, most: usize) -> String {
     let mut words = String::new();
     for word in text.split_whitespace() {
@@ -68,18 +68,66 @@ pub(crate) fn excerpt(text: &str, most: usize) -> String {
         }
         // A character that is not printed as itself would garble a terminal.
         words.extend(word.chars().filter(|character| !character.is_control()));
-        if words.chars().count() > most {
-            let cut: String = words.chars().take(most.saturating_sub(1)).collect();
+        if width(&words) > most {
+            let cut = console::truncate_str(&words, most.saturating_sub(1), "");
             return format!("{}…", cut.trim_end());
         }
     }
     words
 }
 
-/// A table without lines; the columns in `numeric` are aligned to the right.
+/// The columns of a terminal where none says how many it has.
+const COLUMNS: u16 = 80;
+
+/// Fewer columns than this hold no table; lines then run over, as the terminal likes.
+const LEAST_COLUMNS: u16 = 40;
+
+/// How many columns there are for text: as `COLUMNS` says, else the terminal, else 80.
+pub(crate) fn columns() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    // A report goes to either; whoever reads it has both in one window.
+    let seen = || console::Term::stdout().size_checked().or(console::Term::stderr().size_checked());
+    let columns = said.or_else(|| seen().map(|(_, columns)| columns)).unwrap_or(COLUMNS);
+    usize::from(columns.max(LEAST_COLUMNS))
+}
+
+/// How many columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    console::measure_text_width(text)
+}
+
+/// `text` in lines that the terminal holds, the first one after `indent` columns that are taken, the others
+/// indented as far. A word that is longer than a line stays whole.
+pub(crate) fn wrapped(text: &str, indent: usize) -> String {
+    wrapped_to(text, indent, columns())
+}
+
+fn wrapped_to(text: &str, indent: usize, columns: usize) -> String {
+    let most = columns.saturating_sub(indent);
+    let (mut lines, mut taken) = (String::new(), 0);
+    for word in text.split(' ') {
+        let word_width = width(word);
+        if taken > 0 && taken + 1 + word_width > most {
+            lines.push('\n');
+            lines.push_str(&" ".repeat(indent));
+            taken = 0;
+        } else if taken > 0 {
+            lines.push(' ');
+            taken += 1;
+        }
+        lines.push_str(word);
+        taken += word_width;
+    }
+    lines
+}
+
+/// A table without lines, as wide as the terminal at most; the columns in `numeric` are aligned to the right
+/// and stay whole.
 pub(crate) fn table(header: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).force_no_tty().set_header(header.to_vec());
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(columns()).unwrap_or(COLUMNS));
     for &column in numeric {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -94,6 +142,11 @@ pub(crate) fn lines(table: &Table) -> String {
     let lines = table.to_string();
     let trimmed: Vec<&str> = lines.lines().map(str::trim_end).collect();
     trimmed.join("\n")
+}
+
+/// How many columns a table takes.
+pub(crate) fn table_width(table: &Table) -> usize {
+    lines(table).lines().map(width).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -117,5 +170,20 @@ mod tests {
         assert_eq!(excerpt("a\n  b\tc", 10), "a b c");
         assert_eq!(excerpt("one two three", 8), "one two…");
         assert_eq!(excerpt("\u{1b}[31mred", 10), "[31mred");
+        assert_eq!(excerpt("日本語の文", 7), "日本語…");
+    }
+
+    #[test]
+    fn long_lines_are_wrapped_between_words() {
+        for (text, indent, columns, expected) in [
+            ("one two three", 0, 80, "one two three"),
+            ("one two three", 0, 8, "one two\nthree"),
+            ("one two three", 2, 9, "one two\n  three"),
+            ("extraordinarily long", 0, 4, "extraordinarily\nlong"),
+            ("日本 日本", 0, 8, "日本\n日本"),
+            ("", 3, 10, ""),
+        ] {
+            assert_eq!(wrapped_to(text, indent, columns), expected, "{text}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::diagnostic::Diagnostic;
 use super::node::{Entry, Kind, Node, Table};
+use super::show::toml_value;
 use crate::layers::{Candidates, Field, Layers, Shape, nearest, one_of};
 use crate::plugins::Plugins;
 
@@ -324,12 +325,26 @@ fn lower_first(text: &str) -> String {
 fn unquoted(node: &Node, shape: &Shape) -> Option<String> {
     let text = node.text()?.trim();
     let fits = match shape {
-        Shape::Whole { .. } => text.parse::<i64>().is_ok(),
+        Shape::Whole { .. } => match multiple(text) {
+            Some(number) => return Some(toml_value(&number.into())),
+            None => text.parse::<i64>().is_ok(),
+        },
         Shape::Number { .. } => text.parse::<f64>().is_ok_and(f64::is_finite),
         Shape::Flag => text == "true" || text == "false",
         _ => false,
     };
     fits.then(|| text.to_owned())
+}
+
+/// `128k` and `1.5M` as the command line reads them; TOML knows no such units.
+fn multiple(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.to_ascii_lowercase() {
+        text if text.ends_with('k') => (text, 1e3),
+        text if text.ends_with('m') => (text, 1e6),
+        _ => return None,
+    };
+    let number = digits[..digits.len() - 1].trim_end().parse::<f64>().ok()? * unit;
+    (number.fract() == 0.0 && (1.0..9e15).contains(&number)).then_some(number as u64)
 }
 
 fn sections<'a>(fields: &[&'a Field]) -> impl Iterator<Item = &'a str> {
@@ -351,5 +366,28 @@ pub(super) fn quoted(key: &str) -> String {
         key.to_owned()
     } else {
         toml::Value::String(key.to_owned()).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multiples_become_numbers() {
+        for (text, number) in [
+            ("128k", Some(128_000)),
+            ("128 K", Some(128_000)),
+            ("1.5M", Some(1_500_000)),
+            ("1.5", None),
+            ("1.0001k", None),
+            ("k", None),
+            ("-1k", None),
+            ("1e99k", None),
+            ("infk", None),
+            ("128kB", None),
+        ] {
+            assert_eq!(multiple(text), number, "{text}");
+        }
     }
 }

@@ -73,7 +73,7 @@ pub struct WindowOptions {
     #[schemars(range(min = 1), example = 128_000)]
     pub size: Option<u64>,
     /// What counts tokens: `o200k`, `cl100k` or `approximate` (four characters to a token). Left out,
-    /// what goes with the model, or `o200k`.
+    /// what goes with the model, or `o200k`. Another counter than the model's takes no part in its `ratio`.
     #[schemars(example = &"o200k")]
     pub counter: Option<CounterKind>,
     /// What stays free for the reply: an amount of the window, or tokens. A compaction starts earlier

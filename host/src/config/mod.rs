@@ -5,6 +5,8 @@
 //!                                                    └──────────┴───────────┴──────────┴─▶ Diagnostics
 //! ```
 //!
+//! A [`Config`] then says how much room a request has, and makes the compactor for it.
+//!
 //! Nothing stops at the first error: what is wrong is taken out, and the rest is checked on. Tables
 //! merge key by key; a list, and so a ladder, replaces the one below it. Every value remembers where
 //! it was written.
@@ -19,11 +21,13 @@ mod node;
 mod plugins;
 mod reference;
 mod resolve;
+mod room;
 mod rungs;
 mod schema;
 mod show;
 #[cfg(test)]
 mod tests;
+mod warnings;
 
 use std::fmt;
 use std::path::Path;
@@ -32,12 +36,11 @@ use std::time::Duration;
 
 use brute_core::Strategy;
 
-use crate::ladder::{Budget, BudgetError, Health, OnError, Rung, When};
+use crate::ladder::{Health, OnError};
 use crate::layers::Layers;
-use crate::models::{Model, ModelTable};
+use crate::models::ModelTable;
 use crate::plugins::Trust;
 use crate::summarizers::SummarizerOptions;
-use crate::tokens::CounterKind;
 use crate::truncation::TruncateOptions;
 
 pub use amount::Amount;
@@ -46,6 +49,7 @@ pub use document::{KeepOptions, PluginsOptions, TriggerOptions, WindowOptions};
 pub use files::{FILE_NAME, Places, ReadError, USER_FILE_VARIABLE};
 pub use reference::{UnknownKey, reference, reference_markdown};
 pub use resolve::{Loaded, load};
+pub use room::{CompactorError, Room, RoomError, overhead};
 pub use schema::json_schema;
 pub use show::{defaults_toml, init_toml, render_defaults};
 
@@ -154,107 +158,5 @@ impl Default for Config {
             ladder: Vec::new(),
             tree: Node::empty(),
         })
-    }
-}
-
-/// How much room there is for a conversation with one model, and the ladder for it.
-#[derive(Clone)]
-pub struct Room {
-    /// The model, if its name is known.
-    pub model: Option<Model>,
-    /// The size of the window in tokens.
-    pub size: u64,
-    /// What counts.
-    pub counter: CounterKind,
-    /// When a compaction starts and what it aims for. Tool schemas are not in it yet.
-    pub budget: Budget,
-    /// The ladder.
-    pub rungs: Vec<Rung>,
-}
-
-impl fmt::Debug for Room {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rungs: Vec<_> = self.rungs.iter().map(|rung| &rung.name).collect();
-        f.debug_struct("Room")
-            .field("model", &self.model)
-            .field("size", &self.size)
-            .field("counter", &self.counter)
-            .field("budget", &self.budget)
-            .field("rungs", &rungs)
-            .finish()
-    }
-}
-
-/// Why there is no room.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RoomError {
-    /// Nobody said how large the window is.
-    #[error(
-        "the size of the window is not known: set `window.size` or `window.model`, or name the model in the session"
-    )]
-    NoWindow,
-    /// The model's window is not known.
-    #[error("no window is known for the model `{name}`{}; set `window.size`", did_you_mean(.nearest))]
-    UnknownModel {
-        /// The name.
-        name: String,
-        /// A name that is known.
-        nearest: Option<String>,
-    },
-    /// The figures leave no room.
-    #[error(transparent)]
-    Budget(#[from] BudgetError),
-}
-
-fn did_you_mean(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
-}
-
-impl Config {
-    /// The room for a session. `named` is the model that the session itself names; it counts where the
-    /// configuration names none. A configured `size` or `counter` wins over what is known about the model.
-    ///
-    /// ```
-    /// use brute_host::config::Config;
-    /// let room = Config::default().room(Some("gpt-4o")).unwrap();
-    /// assert_eq!((room.size, room.budget.compact_at()), (128_000, 89_600));
-    /// ```
-    ///
-    /// # Errors
-    /// If the size of the window is not known, or too small for what the configuration asks.
-    pub fn room(&self, named: Option<&str>) -> Result<Room, RoomError> {
-        let name = self.window.model.as_deref().or(named);
-        let model = name.and_then(|name| self.models.find(name));
-        let size = match (self.window.size, model, name) {
-            (Some(size), ..) => size,
-            (None, Some(model), _) => u64::from(model.window),
-            (None, None, None) => return Err(RoomError::NoWindow),
-            (None, None, Some(name)) => {
-                let nearest = self.models.suggest(name).map(str::to_owned);
-                return Err(RoomError::UnknownModel { name: name.into(), nearest });
-            }
-        };
-        let budget = Budget::new(
-            size,
-            self.window.reserve.tokens(size),
-            self.trigger.compact_at.tokens(size),
-            self.trigger.compact_to.tokens(size),
-        )?;
-        let counter = self.window.counter.or(model.map(|model| model.counter)).unwrap_or_default();
-        Ok(Room { model: model.cloned(), size, counter, budget, rungs: self.rungs(size) })
-    }
-
-    /// The ladder for a window of so many tokens.
-    pub fn rungs(&self, size: u64) -> Vec<Rung> {
-        let rungs = self.ladder.iter().map(|rung| Rung {
-            name: rung.name.clone(),
-            strategy: Arc::clone(&rung.strategy),
-            when: rung.above.map(|above| When { above: above.tokens(size) }),
-            on_error: rung.on_error,
-            timeout: rung.timeout,
-            plugin: rung.plugin.clone(),
-            health: rung.health.clone(),
-        });
-        rungs.collect()
     }
 }

@@ -44,6 +44,7 @@ pub fn init_toml() -> &'static str {
 }
 
 const INIT: &str = r#"#:schema ./brute.schema.json
+# Editors that know TOML check this file by that schema. To make it: `brute schema > brute.schema.json`
 version = 1
 
 # Every key and its default: `brute config --defaults`. What is left out here has its default.
@@ -64,6 +65,10 @@ compact-to = 0.4
 # Tools whose calls and results no layer may touch.
 # tools = ["todo_write"]
 
+[truncate.tools]
+# How a failing command failed stands at the end of what it printed.
+shell = { keep = "tail" }
+
 # The ladder: asked from the top, until the conversation is at its target. So the cheapest comes first.
 [[ladder]]
 layer = "tool-results"
@@ -71,6 +76,14 @@ layer = "tool-results"
 [[ladder]]
 layer = "sliding-window"
 keep-steps = 2
+
+# What is still too much is summarized, if somebody writes the summary: `[summarizer]`, below.
+# [[ladder]]
+# layer = "summarize"
+
+# The summarizer: this one needs no model; `backend = "command"` runs a program of yours.
+# [summarizer]
+# backend = "extract"
 "#;
 
 /// The rungs of the default ladder, and the options that differ from those of their layers.

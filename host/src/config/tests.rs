@@ -108,7 +108,7 @@ fn line() -> impl Strategy<Value = String> {
         "keep_steps",
         "ladder",
         "trigger.compact-at",
-        "prices",
+        "ratio",
     ]);
     let value = prop::sample::select(vec![
         "1",

@@ -1,4 +1,4 @@
-//! What is known about models: window, reply, counter, prices. A table ships; a user's
+//! What is known about models: the window, and how text and images count. A table ships; a user's
 //! `brute.toml` corrects and extends it.
 //!
 //! ```
@@ -63,19 +63,6 @@ pub enum Provider {
     Other,
 }
 
-/// Dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Prices {
-    /// A million tokens of input that no cache knows.
-    pub input: f64,
-    /// A million tokens of output.
-    pub output: f64,
-    /// A million tokens of input that the provider's prompt cache knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_read: Option<f64>,
-}
-
 /// `[models."NAME"]` in `brute.toml`: corrects a model of the table that ships, or adds one.
 ///
 /// The name also stands for names that continue it after `-`, `:`, `@`, `_` or `[`, and with a
@@ -91,23 +78,16 @@ pub struct ModelEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub window: Option<u32>,
-    /// The most tokens that one reply may have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub max_output: Option<u32>,
     /// What counts its text. Default: `o200k`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<CounterKind>,
-    /// Tokens that the model reports for each token that the counter finds, as long as no reply
-    /// has reported its usage. Default: 1.1.
+    /// Tokens that the model's provider counts for each token that `counter` finds in a text. All
+    /// sizes are multiplied by it, framing and media aside. Default: 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// How images count. Default: the provider's usual rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_rule: Option<ImageRule>,
-    /// Dollars for a million tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prices: Option<Prices>,
 }
 
 /// One model, or a family of models that agree on all of this.
@@ -120,16 +100,12 @@ pub struct Model {
     pub provider: Provider,
     /// Tokens that input and reply share.
     pub window: u32,
-    /// The most tokens that one reply may have, where known.
-    pub max_output: Option<u32>,
     /// What counts its text.
     pub counter: CounterKind,
-    /// Tokens that the model reports for each token that the counter finds, to begin with.
+    /// Tokens that its provider counts for each token that the counter finds in a text.
     pub ratio: f64,
     /// How its images count.
     pub image_rule: ImageRule,
-    /// Dollars for a million tokens, where known.
-    pub prices: Option<Prices>,
 }
 
 /// An entry that cannot be used.
@@ -146,7 +122,7 @@ pub enum ModelError {
     Zero {
         /// The entry.
         name: String,
-        /// `window` or `max-output`.
+        /// `window`.
         key: &'static str,
     },
     /// A ratio that no tokenizer has.
@@ -173,7 +149,7 @@ pub enum ModelError {
 /// let entry = ModelEntry { window: Some(32_000), ..ModelEntry::default() };
 /// let table = ModelTable::shipped().with_overrides([("gpt-4o".to_owned(), entry)]).unwrap();
 /// assert_eq!(table.find("gpt-4o").unwrap().window, 32_000);
-/// assert_eq!(table.find("gpt-4o").unwrap().max_output, Some(16_384));
+/// assert_eq!(table.find("gpt-4o").unwrap().ratio, 1.0);
 /// assert_eq!(table.suggest("gtp-4o"), Some("gpt-4o"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -240,10 +216,8 @@ impl ModelTable {
         if family {
             key.push('*');
         }
-        for (key, value) in [("window", entry.window), ("max-output", entry.max_output)] {
-            if value == Some(0) {
-                return Err(ModelError::Zero { name, key });
-            }
+        if entry.window == Some(0) {
+            return Err(ModelError::Zero { name, key: "window" });
         }
         if let Some(ratio) = entry.ratio.filter(|ratio| !(0.1..=10.0).contains(ratio)) {
             let ratio = ratio.to_string();
@@ -257,7 +231,6 @@ impl ModelTable {
             name,
             provider,
             window,
-            max_output: entry.max_output.or(base.and_then(|base| base.max_output)),
             counter: entry.counter.or(base.map(|base| base.counter)).unwrap_or_default(),
             ratio: entry.ratio.or(base.map(|base| base.ratio)).unwrap_or(USUAL_RATIO),
             image_rule: entry
@@ -265,7 +238,6 @@ impl ModelTable {
                 // Another provider has other rules.
                 .or(base.filter(|base| base.provider == provider).map(|base| base.image_rule))
                 .unwrap_or_else(|| provider.into()),
-            prices: entry.prices.or(base.and_then(|base| base.prices)),
         };
         Ok((key, model))
     }

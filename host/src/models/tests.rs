@@ -21,13 +21,8 @@ fn the_file_that_ships_reads_and_makes_sense() {
     for model in table.iter() {
         let name = &model.name;
         assert!(model.window >= 4_096, "{name}");
-        assert!(model.max_output.is_none_or(|output| output <= model.window), "{name}");
         assert!((1.0..=1.6).contains(&model.ratio), "{name}");
         assert_ne!(model.provider, Provider::Other, "{name}");
-        if let Some(prices) = model.prices {
-            assert!(prices.input < prices.output, "{name}");
-            assert!(prices.cache_read.is_none_or(|read| read < prices.input), "{name}");
-        }
         assert_eq!(
             table.find(name.trim_end_matches('*')).map(|found| found.window),
             Some(model.window),
@@ -115,7 +110,7 @@ fn overrides_correct_and_extend() {
     let user: BTreeMap<String, ModelEntry> = toml::from_str(
         r#"
         "gpt-4o" = { window = 64_000 }
-        "house/gpt-4o-tuned" = { max-output = 1_000 }
+        "house/gpt-4o-tuned" = { ratio = 1.5 }
         "our-model*" = { window = 32_000, counter = "approximate" }
         "claude-3-haiku" = { provider = "openai" }
         "#,
@@ -125,7 +120,7 @@ fn overrides_correct_and_extend() {
 
     assert_eq!(table.find("gpt-4o-2024-08-06").unwrap().window, 64_000);
     let tuned = table.find("house/gpt-4o-tuned").unwrap();
-    assert_eq!((tuned.window, tuned.max_output), (128_000, Some(1_000)), "inherits what shipped");
+    assert_eq!((tuned.window, tuned.ratio), (128_000, 1.5), "inherits what shipped");
     let ours = table.find("our-model2").unwrap();
     assert_eq!(ours.counter, CounterKind::Approximate);
     assert_eq!((ours.provider, ours.ratio), (Provider::Other, USUAL_RATIO));
@@ -140,7 +135,7 @@ fn entries_that_cannot_be_used_are_all_named() {
             ("mine".to_owned(), entry()),
             ("gpt-4o".to_owned(), ModelEntry { window: Some(0), ..entry() }),
             ("o1".to_owned(), ModelEntry { ratio: Some(f64::NAN), ..entry() }),
-            ("o3".to_owned(), ModelEntry { max_output: Some(5), ..entry() }),
+            ("o3".to_owned(), ModelEntry { ratio: Some(2.0), ..entry() }),
             ("*".to_owned(), ModelEntry { window: Some(5), ..entry() }),
         ])
         .unwrap_err();

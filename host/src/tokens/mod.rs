@@ -14,6 +14,7 @@
 
 mod blank;
 pub mod media;
+mod scaled;
 mod tiktoken;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use brute_core::{Approximate, TokenCounter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use scaled::{Scaled, scaled};
 pub use tiktoken::Tiktoken;
 
 /// Which counter measures a conversation.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::args::{Check, Global};
 use crate::exit::{Done, Exit};
-use crate::style::{BAD, DIM, GOOD, WARN, styled};
+use crate::style::{BAD, DIM, GOOD, WARN, number, styled};
 use crate::{output, setup};
 
 #[derive(Serialize)]
@@ -28,7 +28,14 @@ struct Phase {
 }
 
 pub(crate) fn run(global: &Global, args: &Check) -> Done {
-    let (sources, loaded) = setup::read(global)?;
+    let global = &match &args.file {
+        Some(file) => Global { config: Some(file.clone()), ..global.clone() },
+        None => global.clone(),
+    };
+    let (sources, mut loaded) = setup::read(global)?;
+    if let Some(config) = &loaded.config {
+        loaded.diagnostics.extend(config.warnings(&loaded.layers));
+    }
     let named = [&sources.user, &sources.project].into_iter().flatten();
     let files: Vec<String> = named.map(|source| source.name.clone()).collect();
     let failed = setup::has_errors(&loaded.diagnostics);
@@ -55,9 +62,9 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
                     ok: true,
                     found: format!(
                         "{} tokens, compaction at {}, down to {}",
-                        room.size,
-                        room.budget.compact_at(),
-                        room.budget.target()
+                        number(room.size),
+                        number(room.budget.compact_at()),
+                        number(room.budget.target())
                     ),
                 },
                 (Err(_), Some("")) => Phase {

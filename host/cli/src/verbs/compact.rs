@@ -7,13 +7,14 @@ use crate::exit::Done;
 use crate::{output, report, session, setup};
 
 pub(crate) fn run(global: &Global, args: &Compact) -> Done {
-    let document = session::read(&args.session)?;
+    let config = setup::over(setup::load(global, !args.json)?, &args.room);
+    let document = session::read(&config, &args.session)?;
     // With `--json`, the report says it: standard error is for a program then.
     if !global.quiet && !args.json {
         session::say_repairs(&document);
+        setup::say_unknown_tools(&config, &document);
     }
-    let config = setup::load(global, !args.json)?;
-    let sizing = setup::sizing(&config, &args.room, &document)?;
+    let sizing = setup::sizing(&config, args.room.to, &document)?;
     let done = setup::run(global, &sizing, &document)?;
     let options = WriteOptions { alternate_roles: args.alternate_roles };
     let written = document.write(&done.conversation, &options);
@@ -27,8 +28,8 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
     } else if !global.quiet {
         let name = session::name(&args.session.file);
         output::say(&report::heading(&name, &document, &sizing, &done));
-        output::say(&report::rungs(&done));
-        output::say(report::outcome(&document, &done).trim_end());
+        output::say(&report::rungs(&sizing, &done));
+        output::say(report::outcome(&document, &sizing, &done).trim_end());
     }
     Ok(report::exit(&done))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use brute_core::{Message, Part, Place};
 use brute_host::formats::Document;
+use comfy_table::Table;
 use serde::Serialize;
 
 use crate::args::{By, Count, Global};
@@ -11,16 +12,19 @@ use crate::exit::{Done, Exit};
 use crate::style::{self, DIM, HEAD, counted, excerpt, number, share, styled};
 use crate::{output, session, setup};
 
-/// Characters of a request that the table shows.
+/// Columns of a request that JSON gives; the table gives as many as there are.
 const EXCERPT: usize = 56;
 
+/// Nobody has a terminal that is wider.
+const WIDEST: usize = 1_000;
+
 pub(crate) fn run(global: &Global, args: &Count) -> Done {
-    let document = session::read(&args.session)?;
+    let config = setup::over(setup::load(global, true)?, &args.room);
+    let document = session::read(&config, &args.session)?;
     if !global.quiet {
         session::say_repairs(&document);
     }
-    let config = setup::load(global, true)?;
-    let sizing = setup::counting(&config, &args.room, &document);
+    let sizing = setup::counting(&config, &document);
     let sums = Sums::of(&document, &sizing);
     match args.json {
         true => output::json(&sums)?,
@@ -38,8 +42,9 @@ struct Sums {
     counter: String,
     window: Option<u64>,
     messages: usize,
-    /// All messages, and what of the request is no messages.
+    /// The whole request: all messages, and what of it is no messages.
     tokens: u64,
+    /// Tool schemas and framing: what is in `tokens` and is no messages.
     overhead: u64,
     turns: Vec<Turn>,
     roles: BTreeMap<String, Sum>,
@@ -50,6 +55,9 @@ struct Sums {
 #[serde(rename_all = "kebab-case")]
 struct Turn {
     request: String,
+    /// The same, longer.
+    #[serde(skip)]
+    words: String,
     messages: usize,
     steps: usize,
     tokens: u64,
@@ -77,11 +85,13 @@ impl Sums {
         let outline = conversation.outline();
         let messages = conversation.messages();
         let tokens = |message: &Message| u64::from(message.tokens(counter));
+        let request = |user: Option<usize>, most| match user {
+            Some(user) => request(&messages[user], most),
+            None => "(before the first request)".to_owned(),
+        };
         let turns = outline.turns.iter().map(|turn| Turn {
-            request: turn.user.map_or_else(
-                || "(before the first request)".to_owned(),
-                |user| request(&messages[user]),
-            ),
+            request: request(turn.user, EXCERPT),
+            words: request(turn.user, WIDEST),
             messages: turn.span.len(),
             steps: turn.steps.len(),
             tokens: messages[turn.span.clone()].iter().map(|message| tokens(message)).sum(),
@@ -107,7 +117,7 @@ impl Sums {
             counter: counter.id().to_owned(),
             window: sizing.window,
             messages: document.wire_len(),
-            tokens: roles.values().map(|sum| sum.tokens).sum(),
+            tokens: roles.values().map(|sum| sum.tokens).sum::<u64>() + sizing.overhead,
             overhead: sizing.overhead,
             turns: turns.collect(),
             roles,
@@ -116,23 +126,14 @@ impl Sums {
     }
 
     fn text(&self, name: &str, by: By) -> String {
-        let whole = self.tokens + self.overhead;
+        let whole = self.tokens;
         let model = self.model.as_ref().map_or_else(String::new, |model| format!(" for {model}"));
-        let mut text = format!(
-            "{}\n{}\n",
-            styled(
-                HEAD,
-                &format!(
-                    "{name}: {}, {} tokens",
-                    counted(self.messages as u64, "message"),
-                    number(whole)
-                )
-            ),
-            styled(
-                DIM,
-                &format!("{} ({}), counted by {}{model}", self.format, self.carrier, self.counter)
-            ),
-        );
+        let messages = counted(self.messages as u64, "message");
+        let head = format!("{name}: {messages}, {} tokens", number(whole));
+        let format =
+            format!("{} ({}), counted by {}{model}", self.format, self.carrier, self.counter);
+        let format = style::wrapped(&format, 0);
+        let mut text = format!("{}\n{}\n", styled(HEAD, &head), styled(DIM, &format));
         if let Some(window) = self.window {
             let share = share(whole, window);
             let line = format!("{share} of a window of {}", number(window));
@@ -169,27 +170,38 @@ impl Sums {
             text.push_str(&format!("\n{}\n", style::lines(&table)));
         }
         if matches!(by, By::All | By::Turn) {
-            let header = ["turn", "messages", "steps", "tokens", "share", "request"];
-            let mut table = style::table(&header, &[0, 1, 2, 3, 4]);
-            for (index, turn) in self.turns.iter().enumerate() {
-                table.add_row([
-                    (index + 1).to_string(),
-                    number(turn.messages as u64),
-                    number(turn.steps as u64),
-                    number(turn.tokens),
-                    share(turn.tokens, whole),
-                    turn.request.clone(),
-                ]);
-            }
-            text.push_str(&format!("\n{}\n", style::lines(&table)));
+            // What the figures and three blanks leave of the line is for the request.
+            let left = style::columns().saturating_sub(style::table_width(&self.turns(0)) + 3);
+            text.push_str(&format!("\n{}\n", style::lines(&self.turns(left))));
         }
         text
     }
+
+    /// The table of turns; of their requests, so many columns.
+    fn turns(&self, words: usize) -> Table {
+        let header = ["turn", "messages", "steps", "tokens", "share", "request"];
+        let header = if words == 0 { &header[..5] } else { &header[..] };
+        let mut table = style::table(header, &[0, 1, 2, 3, 4]);
+        for (index, turn) in self.turns.iter().enumerate() {
+            let mut row = vec![
+                (index + 1).to_string(),
+                number(turn.messages as u64),
+                number(turn.steps as u64),
+                number(turn.tokens),
+                share(turn.tokens, self.tokens),
+            ];
+            if words > 0 {
+                row.push(excerpt(&turn.words, words));
+            }
+            table.add_row(row);
+        }
+        table
+    }
 }
 
-fn request(message: &Message) -> String {
+fn request(message: &Message, most: usize) -> String {
     let words = message.parts().iter().find_map(|part| match part {
-        Part::Text(text) => Some(excerpt(text, EXCERPT)),
+        Part::Text(text) => Some(excerpt(text, most)),
         _ => None,
     });
     words.unwrap_or_else(|| "(no text)".to_owned())

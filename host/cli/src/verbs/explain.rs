@@ -12,16 +12,17 @@ use crate::setup::Sizing;
 use crate::style::{self, BAD, DIM, GOOD, WARN, excerpt, number, styled};
 use crate::{output, report, session, setup};
 
-/// Characters of a message that the diff shows.
-const EXCERPT: usize = 72;
+/// Columns of the diff before the words of a message.
+const BEFORE_WORDS: usize = 37;
 
 pub(crate) fn run(global: &Global, args: &Explain) -> Done {
-    let document = session::read(&args.session)?;
+    let config = setup::over(setup::load(global, true)?, &args.room);
+    let document = session::read(&config, &args.session)?;
     if !global.quiet {
         session::say_repairs(&document);
+        setup::say_unknown_tools(&config, &document);
     }
-    let config = setup::load(global, true)?;
-    let sizing = setup::sizing(&config, &args.room, &document)?;
+    let sizing = setup::sizing(&config, args.room.to, &document)?;
     let done = setup::run(global, &sizing, &document)?;
     if args.json {
         let written = document.write(&done.conversation, &WriteOptions::default());
@@ -31,9 +32,9 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     }
     let mut text = report::heading(&session::name(&args.session.file), &document, &sizing, &done);
     text.push('\n');
-    text.push_str(&report::rungs(&done));
+    text.push_str(&report::rungs(&sizing, &done));
     text.push('\n');
-    text.push_str(&report::outcome(&document, &done));
+    text.push_str(&report::outcome(&document, &sizing, &done));
     if args.diff {
         text.push('\n');
         text.push_str(&diff(&document, &sizing, &done));
@@ -51,6 +52,7 @@ fn diff(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
         after.iter().map(|message| (message.id(), &**message)).collect();
     let known: HashSet<MessageId> = before.iter().map(|message| message.id()).collect();
     let mut lines = Lines { text: String::new(), untouched: 0, last: None };
+    lines.head();
     let mut next = after.iter().peekable();
     for message in before {
         // What came stands before the first message that it precedes.
@@ -86,6 +88,12 @@ struct Lines {
 }
 
 impl Lines {
+    fn head(&mut self) {
+        let head = format!("  {:>6} {:<9} {:>16}  begins with", "#", "role", "tokens");
+        self.text.push_str(&styled(DIM, &head));
+        self.text.push('\n');
+    }
+
     fn untouched(&mut self, place: Option<usize>) {
         // Instructions in a field of the body stand in no message.
         if place.is_some() && place != self.last {
@@ -125,13 +133,14 @@ impl Lines {
     fn changed(&mut self, sizing: &Sizing, place: Option<usize>, from: &Message, to: &Message) {
         let counter = &**sizing.compactor.counter();
         let size = |message: &Message| number(u64::from(message.tokens(counter)));
-        let size = format!("{} > {}", size(from), size(to));
+        let size = format!("{} → {}", size(from), size(to));
         self.line(styled(WARN, "~"), place, to.role(), &size, &words(to));
     }
 }
 
-/// The first words of a message.
+/// The first words of a message, as many as the line has room for.
 fn words(message: &Message) -> String {
+    let most = style::columns().saturating_sub(BEFORE_WORDS);
     let mut words = String::new();
     for part in message.parts() {
         let said = match PartView::from(part) {
@@ -141,8 +150,8 @@ fn words(message: &Message) -> String {
             PartView::Media { kind } | PartView::Opaque { kind } => format!("({kind})"),
             PartView::Reasoning { .. } => continue,
         };
-        words.push_str(&said.chars().take(4 * EXCERPT).collect::<String>());
+        words.push_str(&said.chars().take(4 * most).collect::<String>());
         words.push(' ');
     }
-    excerpt(&words, EXCERPT)
+    excerpt(&words, most)
 }

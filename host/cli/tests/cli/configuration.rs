@@ -206,7 +206,8 @@ fn names_that_do_not_exist() {
 
     ## a format
     exit 2
-    error: invalid value 'nope' for '--format <FORMAT>': `nope` is no format; known are `openai-chat` and `anthropic`
+    error: invalid value 'nope' for '--format <FORMAT>'
+      [possible values: openai-chat, anthropic]
 
     For more information, try '--help'.
 
@@ -288,5 +289,70 @@ fn what_is_in_force_is_a_configuration() {
         place.write("brute.toml", &shown.out);
         let checked = place.brute("check");
         assert_eq!(checked.code, Some(0), "{line}: {}", checked.err);
+    }
+}
+
+#[test]
+fn a_file_can_be_checked_by_name() {
+    let place = Place::with([("mine.toml", "[window]\nsize = 50_000\n")]);
+    let named = place.brute("check mine.toml");
+    assert_eq!(named.code, Some(0), "{}", named.err);
+    assert_eq!(named.out, place.brute("check --config mine.toml").out);
+    assert!(
+        named.out.contains("50,000 tokens, compaction at 35,000, down to 20,000"),
+        "{}",
+        named.out
+    );
+    for line in ["check missing.toml", "check mine.toml --no-config", "check mine.toml --config x"]
+    {
+        assert_eq!(place.brute(line).code, Some(2), "{line}");
+    }
+}
+
+#[test]
+fn what_has_no_effect_is_told_by_check_alone() {
+    let summarizer = "[summarizer]\nbackend = \"extract\"\n[[ladder]]\nlayer = \"tool-results\"\n";
+    for (text, words) in [
+        (summarizer, "no rung of the ladder asks the summarizer"),
+        ("[trigger]\ncompact-at = 0.99\n", "a compaction starts at 0.9 already"),
+    ] {
+        let place = Place::with([("brute.toml", text)]);
+        let checked = place.brute("check");
+        assert_eq!(checked.code, Some(0), "{}", checked.err);
+        assert!(checked.err.contains(words), "{}", checked.err);
+        assert_eq!(place.brute("check --deny-warnings").code, Some(2), "{text}");
+        assert!(!place.piped("count -", SMALL).err.contains(words));
+    }
+}
+
+/// A slip in `[keep]` keeps nothing, which nobody would notice before it is gone.
+#[test]
+fn a_kept_tool_without_a_call_is_noted() {
+    let offered =
+        SMALL.replacen('{', r#"{"tools": [{"type": "function", "function": {"name": "rm"}}], "#, 1);
+    let offered = offered.as_str();
+    for (tool, input, note) in [
+        ("ls", SMALL, None),
+        ("lss", SMALL, Some("; did you mean `ls`?")),
+        ("shell", SMALL, Some("\n")),
+        ("rm", SMALL, Some("\n")),
+        ("rm", offered, None),
+    ] {
+        let file = format!("[keep]\ntools = [\"{tool}\"]\n");
+        let place = Place::with([("brute.toml", &file)]);
+        for verb in ["explain", "compact"] {
+            let ended = place.piped(&format!("{verb} -"), input);
+            let words = format!(
+                "note: `[keep]` names the tool `{tool}`, of which this session has no call"
+            );
+            match note {
+                Some(end) => {
+                    assert!(ended.err.contains(&format!("{words}{end}")), "{}", ended.err)
+                }
+                None => assert!(!ended.err.contains("[keep]"), "{}", ended.err),
+            }
+            assert!(!place.piped(&format!("{verb} - -q"), input).err.contains("[keep]"));
+        }
+        assert!(!place.piped("compact - --json", input).err.contains("[keep]"));
     }
 }

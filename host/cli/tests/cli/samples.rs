@@ -85,3 +85,72 @@ fn ladders_can_be_used() {
         assert_eq!(checked.code, Some(0), "{name}: {}{}", checked.out, checked.err);
     }
 }
+
+/// The window sees whole requests, and so do people, whatever they ask and whoever reads the answer.
+#[test]
+fn all_sizes_are_of_the_whole_request() {
+    let place = Place::new();
+    for session in sessions() {
+        let name = session.display();
+        let counted = place.brute(&format!("count '{name}' --json")).out_json();
+        let number = |value: &serde_json::Value, key: &str| value[key].as_u64().expect("a number");
+        let tokens = number(&counted, "tokens");
+        let roles = counted["roles"].as_object().expect("an object");
+        let messages: u64 = roles.values().map(|role| number(role, "tokens")).sum();
+        assert_eq!(tokens, messages + number(&counted, "overhead"), "{name}");
+        let least = number(&counted, "overhead") + 1;
+        for to in [tokens / 2, least.max(tokens / 50), least] {
+            let line = format!("explain '{name}' --window 2m --to {to}");
+            let ended = place.brute(&format!("{line} --json"));
+            let report = ended.out_json();
+            assert_eq!(number(&report, "before"), tokens, "{name} {to}");
+            assert_eq!(number(&report, "target"), to, "{name} {to}");
+            let after = number(&report, "after");
+            match report["over-by"].as_u64() {
+                Some(over) => assert_eq!(after, to + over, "{name} {to}"),
+                None => assert!(after <= to, "{name} {to}"),
+            }
+            let rungs = report["rungs"].as_array().expect("a list");
+            assert_eq!(number(&rungs[0], "before"), tokens, "{name} {to}");
+            assert_eq!(number(rungs.last().expect("a rung"), "after"), after, "{name} {to}");
+            // The same figures in words.
+            let said = place.brute(&line).out;
+            let grouped = |number: u64| {
+                let digits = number.to_string();
+                let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().collect();
+                String::from_utf8(groups.join(&b',')).expect("digits")
+            };
+            assert!(said.contains(&format!("messages, {} tokens\n", grouped(tokens))), "{said}");
+            assert!(said.contains(&format!("fitted: {} tokens", grouped(after))), "{said}");
+        }
+    }
+}
+
+#[test]
+fn lines_stay_within_the_terminal() {
+    let place = Place::new();
+    for session in sessions() {
+        let name = session.display();
+        for columns in [72, 80, 132] {
+            for line in [
+                format!("explain '{name}' --window 1m --to 8k --diff"),
+                format!("explain '{name}' --window 1m --to 1k"),
+                format!("count '{name}'"),
+            ] {
+                let output = place
+                    .command(&line)
+                    .env("COLUMNS", columns.to_string())
+                    .output()
+                    .expect("it runs");
+                let text = String::from_utf8(output.stdout).expect("text");
+                // The first line is the name of the file, which is as long as it is.
+                for shown in text.lines().skip_while(|line| !line.contains("counted by")) {
+                    assert!(
+                        console::measure_text_width(shown) <= columns,
+                        "{line} in {columns}: {shown}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -26,7 +26,7 @@ fn windows_that_make_no_sense() {
 
     ## one token
     exit 2
-    error: `compact-to` (0 tokens) must be above 0 and below `compact-at` (1 tokens), which must be at most the window (1 tokens)
+    error: a window of 1 is too small for `reserve`, `compact-at` and `compact-to`: the least is 3 tokens; take a larger window, or ask for less: amounts such as 0.7 follow its size
 
     ## beyond all numbers
     exit 2
@@ -80,7 +80,7 @@ fn windows_that_make_no_sense() {
 
     ## target above window
     exit 2
-    error: `--to 500000` must be below the window (128000 tokens)
+    error: `--to 500000` must be below the window (128,000 tokens)
     ");
 }
 
@@ -91,20 +91,25 @@ fn what_cannot_fit_says_what_is_in_the_way() {
     assert_eq!(ended.out, SMALL, "no layer could give anything");
     insta::assert_snapshot!(ended.said(), @"
     exit 1
-    standard input: 5 messages, 31 tokens
+    standard input: 5 messages, 34 tokens
     openai-chat (request body), counted by o200k
-    window 128,000 (gpt-4o), compaction at 2, down to 1, 3 of each request for tool schemas and framing
+    window 128,000 (gpt-4o), compaction at 2, down to 4, tool schemas and framing
+    take 3
 
         rung            result           before  after  saved  edits  calls time
-     1  tool-results    nothing to give      31     31      0      0      0 [time]
-     2  sliding-window  nothing to give      31     31      0      0      0 [time]
+     1  tool-results    nothing to give      34     34      0      0      0 [time]
+     2  sliding-window  nothing to give      34     34      0      0      0 [time]
 
     not fitted: no layer could give anything, 30 over
     in the way:
-             18  the newest steps (messages 2 to 4): lower `keep-steps`, or cap tool results by `[truncate]`
-              7  the task (message 1): shorten the newest user message: put long material in a file
-              6  the instructions (message 0): shorten the system prompt, or use a larger window
-              3  tool schemas and framing: send fewer tool schemas, or use a larger window
+             18  the newest steps (messages 2 to 4): lower `keep-steps`, or cap tool
+                 results by `[truncate]`
+              7  the task (message 1): shorten the newest user message: put long
+                 material in a file
+              6  the instructions (message 0): shorten the system prompt, or use a
+                 larger window
+              3  tool schemas and framing: send fewer tool schemas, or use a larger
+                 window
     ");
     let report = place.piped("explain - --to 1 --json", SMALL);
     assert_eq!(report.code, Some(1));

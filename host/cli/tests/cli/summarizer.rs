@@ -57,18 +57,21 @@ fn a_summarizer_that_fails_costs_nothing() {
     ");
     insta::assert_snapshot!(summarize(&place, &command(r#""true""#), "").said(), @"
     exit 4
-    long.json: 33 messages, 1,581 tokens
+    long.json: 33 messages, 1,584 tokens
     openai-chat (bare array), counted by o200k
-    window 8,000, compaction at 501, down to 497, 3 of each request for tool schemas and framing
+    window 8,000, compaction at 501, down to 500, tool schemas and framing take 3
 
         rung       result  before  after  saved  edits  calls time
-     1  summarize  failed   1,581  1,581      0      0      1 [time]
+     1  summarize  failed   1,584  1,584      0      0      1 [time]
     failed `summarize`: the summarizer answered nothing
 
     not fitted: no layer could give anything, 1,084 over
     in the way:
-          1,516  older turns that no layer of this ladder gives up (messages 0 to 29): lower `keep-steps`, or add `sliding-window` or `summarize` to the ladder
-             59  the newest steps (messages 30, 32): lower `keep-steps`, or cap tool results by `[truncate]`
+          1,516  older turns that no layer of this ladder gives up (messages 0 to
+                 29): lower `keep-steps`, or add `sliding-window` or `summarize` to
+                 the ladder
+             59  the newest steps (messages 30, 32): lower `keep-steps`, or cap tool
+                 results by `[truncate]`
     ");
 }
 
@@ -80,14 +83,14 @@ fn a_summarizer_that_works_makes_it_fit() {
     let ended = summarize(&place, &summarizer, "");
     insta::assert_snapshot!(ended.said(), @"
     exit 0
-    long.json: 33 messages, 1,581 tokens
+    long.json: 33 messages, 1,584 tokens
     openai-chat (bare array), counted by o200k
-    window 8,000, compaction at 501, down to 497, 3 of each request for tool schemas and framing
+    window 8,000, compaction at 501, down to 500, tool schemas and framing take 3
 
         rung       result   before  after  saved  edits  calls time
-     1  summarize  applied   1,581    129  1,452      1      1 [time]
+     1  summarize  applied   1,584    132  1,452      1      1 [time]
 
-    fitted: 129 tokens, 1,452 saved
+    fitted: 132 tokens, 1,452 saved
     ");
     assert!(ended.out.contains("none had news"), "{}", ended.out);
     assert!(ended.out.contains("And now?"), "{}", ended.out);

@@ -121,11 +121,10 @@ fn every_key_can_be_set_and_is_seen() {
         ("summarizer.backend", "\"extract\""),
         ("summarizer", "{ backend = \"command\", command = [\"x\"], timeout = \"5s\" }"),
         ("models.\"gpt-4o\".window", "64_000"),
-        ("models.\"gpt-4o\".max-output", "64_000"),
         ("models.\"gpt-4o\".counter", "\"approximate\""),
         ("models.\"gpt-4o\".ratio", "1.5"),
         ("models.\"gpt-4o\".provider", "\"google\""),
-        ("models.\"gpt-4o\".prices", "{ input = 1, output = 2.0 }"),
+        ("models.\"gpt-4o\".image-rule", "\"google-fixed\""),
         ("ladder", "[{ layer = \"tool-results\" }]"),
         ("ladder", "[{ layer = \"tool-results\", name = \"x\" }]"),
         ("ladder", "[{ layer = \"tool-results\", when = { above = 0.6 } }]"),
@@ -191,8 +190,9 @@ fn the_file_to_start_with_is_right_also_without_its_comment_signs() {
     assert_eq!(said(init_toml()), "");
     let is_setting = |line: &str| {
         line.strip_prefix("# ").is_some_and(|rest| {
-            rest.split_once(" = ")
-                .is_some_and(|(key, _)| key.chars().all(|c| c.is_ascii_lowercase()))
+            let is_table = rest.starts_with('[') && rest.ends_with(']');
+            let is_key = |(key, _): (&str, &str)| key.chars().all(|c| c.is_ascii_lowercase());
+            is_table || rest.split_once(" = ").is_some_and(is_key)
         })
     };
     let lines: Vec<_> =
@@ -201,7 +201,17 @@ fn the_file_to_start_with_is_right_also_without_its_comment_signs() {
     assert_ne!(text.lines().count(), 0);
     assert!(text.contains("\nmodel = "), "{text}");
     assert_eq!(said(&text), "");
-    assert!(init_toml().starts_with("#:schema ./brute.schema.json\nversion = 1\n"));
+    // It shows the default ladder whole, and what its last rung needs.
+    let full = good(&project(&text));
+    let layers_of = |config: &Config| -> Vec<String> {
+        config.ladder.iter().map(|rung| rung.layer.clone()).collect()
+    };
+    let own = Sources { own_summarizer: true, ..Sources::default() };
+    assert_eq!(layers_of(&full), layers_of(&good(&own)));
+    assert!(full.summarizer.is_some() && full.truncate.tools.contains_key("shell"));
+    // The schema is not there of itself, so it has to say how to make it.
+    assert!(init_toml().starts_with("#:schema ./brute.schema.json\n"));
+    assert!(init_toml().contains("`brute schema > brute.schema.json`"));
 }
 
 #[test]

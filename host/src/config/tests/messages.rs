@@ -55,7 +55,7 @@ error: there is no section `[compaction]`
 1 | [compaction]
   |  ^^^^^^^^^^
   |
-  = help: known sections: `window`, `trigger`, `truncate`, `keep`, `summarizer`, `models`, `ladder`
+  = help: known sections: `window`, `trigger`, `truncate`, `keep`, `plugins`, `summarizer`, `models`, `ladder`
 
 error: there is no section `[windw]`
  --> brute.toml:4:2
@@ -65,14 +65,14 @@ error: there is no section `[windw]`
   |
   = help: did you mean `window`?
 ");
-said!(plugins_are_not_known, "[plugins]\npath = [\"plugins\"]\n", @"
-error: there is no section `[plugins]`
+said!(a_section_is_slipped, "[plugin]\npath = [\"plugins\"]\n", @"
+error: there is no section `[plugin]`
  --> brute.toml:1:2
   |
-1 | [plugins]
-  |  ^^^^^^^
+1 | [plugin]
+  |  ^^^^^^
   |
-  = help: known sections: `window`, `trigger`, `truncate`, `keep`, `summarizer`, `models`, `ladder`
+  = help: did you mean `plugins`?
 ");
 said!(key_of_a_section_at_the_top, "compact_at = 0.7\nKEEP-STEPS = 3\ntimeout = 3\n", @"
 error: there is no key `compact_at` at the top of the file
@@ -414,13 +414,6 @@ error: `models."gpt-4o".ratio` is 99; it lies between 0.1 and 10
 5 | ratio = 99
   |         ^^
 "#);
-said!(incomplete_prices, "[models.gpt-4o.prices]\ninput = 1\n", @"
-error: `prices` needs `output`
- --> brute.toml:1:1
-  |
-1 | [models.gpt-4o.prices]
-  | ^^^^^^^^^^^^^^^^^^^^^^
-");
 said!(unknown_backend, "[summarizer]\nbackend = \"comand\"\ncommand = [\"x\"]\n[[ladder]]\nlayer = \"summarize\"\n", @r#"
 error: `backend` is "comand", expected `command` or `extract`
  --> brute.toml:2:11
@@ -528,7 +521,25 @@ error: `ratio` is NaN, expected a number
 2 | ratio = nan
   |         ^^^
   |
-  = help: `ratio`: tokens that the model reports for each token that the counter finds, as long as no reply has reported its usage
+  = help: `ratio`: tokens that the model's provider counts for each token that `counter` finds in a text
+");
+said!(multiple_of_a_thousand, "[window]\nsize = \"128k\"\n", @r#"
+error: expected a whole number of at least 1 for `size`, found a string
+ --> brute.toml:2:8
+  |
+2 | size = "128k"
+  |        ^^^^^^
+  |
+  = help: write it without quotes: `size = 128_000`
+"#);
+said!(slipped_trigger, "[trigger]\ncompct-at = 0.7\n", @"
+error: `[trigger]` has no key `compct-at`
+ --> brute.toml:2:1
+  |
+2 | compct-at = 0.7
+  | ^^^^^^^^^
+  |
+  = help: did you mean `compact-at`?
 ");
 said!(date, "[window]\nsize = 1979-05-27\n", @"
 error: expected a whole number of at least 1 for `size`, found a date or time
@@ -634,7 +645,7 @@ fn the_reference_of_a_key() {
           type: a fraction, a percentage or a number of tokens
           default: 0.7
         ---
-        there is no key `nonsense` (known keys: `window`, `trigger`, `truncate`, `keep`, `summarizer`, `models`, `ladder`, `tool-results` and 55 more)
+        there is no key `nonsense` (known keys: `window`, `trigger`, `truncate`, `keep`, `plugins`, `summarizer`, `models`, `ladder` and 53 more)
         ---
         keep
 

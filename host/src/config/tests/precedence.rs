@@ -1,6 +1,7 @@
 //! Which of several sources wins.
 
 use super::*;
+use crate::tokens::CounterKind;
 
 #[test]
 fn defaults_then_user_then_project_then_set() {
@@ -64,7 +65,7 @@ fn a_summarizer_brings_summarize_into_the_default_ladder() {
 fn a_stated_size_wins_over_the_table() {
     let config = good(&project(
         "[window]\nmodel = \"some-flash-model\"\nsize = 32768\nreserve = 4096\n\
-         [models.some-flash-model]\nwindow = 1_000_000\nmax-output = 384_000\n",
+         [models.some-flash-model]\nwindow = 1_000_000\nratio = 1.3\n",
     ));
     let room = config.room(None).unwrap();
     assert_eq!((room.size, config.window.reserve), (32_768, Amount::Tokens(4096)));
@@ -142,6 +143,9 @@ fn the_resolved_file_says_where_each_value_comes_from() {
 
     [keep]
     tools = []  # default
+
+    [plugins]
+    path = []  # default
 
     [[ladder]]
     layer = "tool-results"  # brute.toml:5

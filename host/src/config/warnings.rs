@@ -1,0 +1,100 @@
+//! What can be used, and is probably not meant.
+
+use super::Config;
+use super::amount::Amount;
+use super::diagnostic::{Diagnostic, Origin};
+use crate::layers::Layers;
+
+impl Config {
+    /// What in this configuration has no effect although somebody wrote it. `layers` are those that it
+    /// was made of.
+    ///
+    /// It is for whoever checks a file: in the course of work, these would only be repeated.
+    pub fn warnings(&self, layers: &Layers) -> Vec<Diagnostic> {
+        [self.unused_summarizer(layers), self.capped_trigger()].into_iter().flatten().collect()
+    }
+
+    fn unused_summarizer(&self, layers: &Layers) -> Option<Diagnostic> {
+        self.summarizer.as_ref()?;
+        let uses = |name: &str| layers.get(name).is_some_and(|kind| kind.needs_summarizer);
+        if self.ladder.iter().any(|rung| uses(&rung.layer)) {
+            return None;
+        }
+        let message = "no rung of the ladder asks the summarizer";
+        let help = "add a rung: `[[ladder]]` with `layer = \"summarize\"`";
+        Some(self.at(&["summarizer"], Diagnostic::warning(message, "summarizer").help(help)))
+    }
+
+    /// A trigger that never gets its turn, since the reserve is touched before.
+    fn capped_trigger(&self) -> Option<Diagnostic> {
+        let (at, reserve) = (self.trigger.compact_at, self.window.reserve);
+        let start = match (self.size(None), at, reserve) {
+            (Ok(size), ..) => {
+                let usable = size.saturating_sub(reserve.tokens(size));
+                (at.tokens(size) > usable).then_some(Amount::Tokens(usable))
+            }
+            (Err(_), Amount::Share(at), Amount::Share(reserve)) => {
+                // Rounded, since 1 - 0.7 is a hair more than 0.3 in binary.
+                let usable = ((1.0 - reserve) * 1e6).round() / 1e6;
+                (at > usable).then_some(Amount::Share(usable))
+            }
+            _ => None,
+        }?;
+        let is_written = |path: &[&str]| {
+            self.tree.get(path).is_some_and(|node| node.origin() != Origin::Default)
+        };
+        let key = match is_written(&["trigger", "compact-at"]) {
+            true => ["trigger", "compact-at"],
+            false => ["window", "reserve"],
+        };
+        let message = format!(
+            "a compaction starts at {start} already: `reserve` ({reserve}) comes before `compact-at` ({at})"
+        );
+        let help = "lower `compact-at`, or give less to `reserve`, which stays free for the reply";
+        Some(self.at(&key, Diagnostic::warning(message, key.join(".")).help(help)))
+    }
+
+    fn at(&self, path: &[&str], diagnostic: Diagnostic) -> Diagnostic {
+        self.tree.get(path).unwrap_or(&self.tree).at_value(diagnostic)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Source, Sources, load};
+
+    #[test]
+    fn what_has_no_effect_is_told() {
+        let summarizer = "[summarizer]\nbackend = \"extract\"\n";
+        let rung = |layer: &str| format!("[[ladder]]\nlayer = \"{layer}\"\n");
+        for (text, expected) in [
+            (String::new(), None),
+            (summarizer.to_owned(), None),
+            (format!("{summarizer}{}", rung("summarize")), None),
+            (format!("{summarizer}{}", rung("tool-results")), Some("summarizer")),
+            ("[trigger]\ncompact-at = 0.9\n".into(), None),
+            ("[trigger]\ncompact-at = 0.99\n".into(), Some("trigger.compact-at")),
+            ("[trigger]\ncompact-at = 0.7\n[window]\nreserve = 0.3\n".into(), None),
+            ("[window]\nreserve = 0.4\n".into(), Some("window.reserve")),
+            ("[window]\nreserve = 9_000\n".into(), None),
+            ("[window]\nsize = 20_000\nreserve = 9_000\n".into(), Some("window.reserve")),
+            (
+                "[window]\nmodel = \"gpt-4o\"\n[trigger]\ncompact-at = 120_000\n".into(),
+                Some("trigger.compact-at"),
+            ),
+        ] {
+            let source =
+                Source { name: "brute.toml".into(), text: text.clone(), origin: Origin::Project };
+            let sources = Sources { project: Some(source), ..Sources::default() };
+            let layers = Layers::built_in();
+            let loaded = load(&sources, &layers);
+            let warnings = loaded.config.expect(&text).warnings(&layers);
+            let keys: Vec<&str> = warnings.iter().map(|warning| warning.key.as_str()).collect();
+            assert_eq!(keys, expected.into_iter().collect::<Vec<_>>(), "{text}");
+            assert!(
+                warnings.iter().all(|warning| warning.place.is_some() && warning.help.is_some())
+            );
+        }
+    }
+}
