@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brute_core::{
-    Conversation, Edit, Flow, LayerError, LayerErrorKind, LogLevel, Message, Plan, Protection,
-    Sizes, TokenCounter,
+    Conversation, Flow, LayerErrorKind, LogLevel, Message, Protection, Sizes, TokenCounter,
 };
 
 use super::blockers::{Ladder, TooLarge};
-use super::worker::{Answer, Generation, Lent, TimeLimit, ask};
+use super::worker::{Answer, Generation, Lent, Round, TimeLimit, ask};
 use super::{Budget, Event, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult};
 use crate::summarizers::Summarizer;
 
@@ -234,11 +233,6 @@ fn difference(
     (removed, added)
 }
 
-/// Whether whole messages go by this edit.
-fn is_of_messages(edit: &Edit) -> bool {
-    matches!(edit, Edit::Drop { .. } | Edit::Replace { .. })
-}
-
 fn not_asked(rung: &Rung, why: NotAsked, size: u64) -> RungReport {
     report(rung, RungResult::NotAsked { reason: why }, size)
 }
@@ -277,6 +271,7 @@ impl<'c> Descent<'c> {
             compactor,
             lent: Lent {
                 counter: Arc::clone(&compactor.counter),
+                keep: compactor.keep.clone().into(),
                 summarizer: compactor.summarizer.clone(),
             },
             generation: Generation {
@@ -338,25 +333,18 @@ impl<'c> Descent<'c> {
         loop {
             let round = Instant::now();
             let strategy = Arc::clone(&rung.strategy);
-            let Answer { plan, log, summarizer_calls, overran } =
+            let Answer { round: made, log, summarizer_calls, overran } =
                 ask(strategy, self.generation.clone(), &self.lent, limit).await;
             report.summarizer_calls += summarizer_calls;
             for (level, message) in log {
                 self.tell(Event::Log { rung: rung.name.clone(), level, message });
             }
             let size = self.size();
-            let applied = plan.and_then(|plan| {
-                let (flow, edits) = (plan.flow, plan.edits.len());
-                let gives_up = plan.edits.iter().any(is_of_messages);
-                let made = self.apply(plan)?;
-                self.gave_up |= gives_up;
-                Ok((flow, edits, made))
-            });
             let duration = round.elapsed();
             let (health, plugin) = (&rung.health, rung.plugin.as_deref());
             let name = rung.name.clone();
-            let (flow, edits, made) = match applied {
-                Ok(applied) => applied,
+            let Round { flow, edits, gives_up, made } = match made {
+                Ok(made) => made,
                 Err(error) => {
                     let kind = error.kind();
                     match kind {
@@ -383,6 +371,7 @@ impl<'c> Descent<'c> {
                 self.tell(Event::LayerDeclined { rung: name, size, duration });
                 return RungResult::Declined;
             };
+            self.gave_up |= gives_up;
             self.generation = made;
             report.rounds += 1;
             report.edits += edits;
@@ -397,33 +386,6 @@ impl<'c> Descent<'c> {
                 return RungResult::Applied;
             }
         }
-    }
-
-    /// The generation that `plan` makes of this one; none if it has no edits.
-    fn apply(&self, plan: Plan) -> Result<Option<Generation>, LayerError> {
-        if plan.is_empty() {
-            return Ok(None);
-        }
-        let Generation { conversation, outline, protection, sizes } = &self.generation;
-        let counter = &*self.compactor.counter;
-        let applied = conversation
-            .apply(plan, outline, protection, counter)
-            .map_err(|refusal| LayerError::new(format!("its plan was refused: {refusal}")))?;
-        let (mut conversation, shape) = (applied.conversation, applied.outline);
-        let protection = match applied.keeps_shape {
-            true => Arc::clone(protection),
-            false => {
-                let keep = &self.compactor.keep;
-                Arc::new(Protection::of(conversation.messages(), &shape, keep))
-            }
-        };
-        let used = conversation.measure(counter);
-        Ok(Some(Generation {
-            conversation,
-            outline: shape,
-            protection,
-            sizes: Sizes { used, ..*sizes },
-        }))
     }
 
     fn outcome(&self, is_smaller: bool, rungs: &[RungReport]) -> Outcome {

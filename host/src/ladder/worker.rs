@@ -1,12 +1,13 @@
-//! Asking one rung for one plan, off the async threads and under its time limit.
+//! One round of a rung: its plan, and what becomes of the conversation by it. Off the async threads, since
+//! both cost what the conversation is long, and on one thread, whose caches have it then.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use brute_core::{
-    Completion, CompletionError, Conversation, Host, LayerError, LogLevel, Outline, Plan, Prompt,
-    Protection, Sizes, Strategy, SummarizerLimits, TokenCounter, Window,
+    Completion, CompletionError, Conversation, Edit, Flow, Host, LayerError, LogLevel, Outline,
+    Plan, Prompt, Protection, Sizes, Strategy, SummarizerLimits, TokenCounter, Window,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -23,18 +24,60 @@ pub(super) struct Generation {
     pub sizes: Sizes,
 }
 
+impl Generation {
+    /// The generation that `plan` makes of this one; none if it has no edits.
+    fn next(&self, plan: Plan, lent: &Lent) -> Result<Option<Self>, LayerError> {
+        if plan.is_empty() {
+            return Ok(None);
+        }
+        let Self { conversation, outline, protection, sizes } = self;
+        let applied = conversation
+            .apply(plan, outline, protection, &*lent.counter)
+            .map_err(|refusal| LayerError::new(format!("its plan was refused: {refusal}")))?;
+        let (mut conversation, outline) = (applied.conversation, applied.outline);
+        let protection = match applied.keeps_shape {
+            true => Arc::clone(protection),
+            false => Arc::new(Protection::of(conversation.messages(), &outline, &lent.keep)),
+        };
+        let used = conversation.measure(&*lent.counter);
+        Ok(Some(Self { conversation, outline, protection, sizes: Sizes { used, ..*sizes } }))
+    }
+}
+
+/// What came of a plan.
+pub(super) struct Round {
+    pub flow: Flow,
+    pub edits: usize,
+    /// Whether it took whole messages out.
+    pub gives_up: bool,
+    /// The next generation; none if the plan was empty.
+    pub made: Option<Generation>,
+}
+
+impl Round {
+    fn of(plan: Plan, generation: &Generation, lent: &Lent) -> Result<Self, LayerError> {
+        let (flow, edits) = (plan.flow, plan.edits.len());
+        let is_of_messages = |edit: &Edit| matches!(edit, Edit::Drop { .. } | Edit::Replace { .. });
+        let gives_up = plan.edits.iter().any(is_of_messages);
+        Ok(Self { flow, edits, gives_up, made: generation.next(plan, lent)? })
+    }
+}
+
 /// What a rung gave, and what it said and asked on the way.
 pub(super) struct Answer {
-    pub plan: Result<Plan, LayerError>,
+    pub round: Result<Round, LayerError>,
     pub log: Vec<(LogLevel, String)>,
     pub summarizer_calls: usize,
     /// Whether the time was up before there was a plan. The layer may still be at work.
     pub overran: bool,
 }
 
-/// What a rung is lent.
+/// What a rung is lent, and by what its plan is judged.
+#[derive(Clone)]
 pub(super) struct Lent {
     pub counter: Arc<dyn TokenCounter>,
+    /// Tools whose calls and results no layer may touch.
+    pub keep: Arc<[String]>,
     pub summarizer: Option<Arc<dyn Summarizer>>,
 }
 
@@ -45,7 +88,7 @@ pub(super) struct TimeLimit {
     pub until: Instant,
 }
 
-/// Asks `strategy` for a plan. Dropping the future, or running out of `limit`, gives up on it: the
+/// Asks `strategy` for a plan, and makes it. Dropping the future, or running out of `limit`, gives up on it: the
 /// thread is left to itself, a call of the summarizer that is under way is given up, and no other begins.
 pub(super) async fn ask(
     strategy: Arc<dyn Strategy>,
@@ -63,7 +106,7 @@ pub(super) async fn ask(
         calls: AtomicUsize::new(0),
     });
     let planning = {
-        let host = Arc::clone(&host);
+        let (host, lent) = (Arc::clone(&host), lent.clone());
         tokio::task::spawn_blocking(move || {
             let window = Window::new(
                 generation.conversation.messages(),
@@ -72,7 +115,7 @@ pub(super) async fn ask(
                 &*host.counter,
                 generation.sizes,
             );
-            strategy.plan(&window, &*host)
+            Round::of(strategy.plan(&window, &*host)?, &generation, &lent)
         })
     };
     let mut overran = false;
@@ -88,9 +131,9 @@ pub(super) async fn ask(
         },
     };
     drop(given_up);
-    let plan = planned.unwrap_or_else(|failed| Err(LayerError::new(panic_message(failed))));
+    let round = planned.unwrap_or_else(|failed| Err(LayerError::new(panic_message(failed))));
     let log = host.log.lock().map(|mut log| std::mem::take(&mut *log)).unwrap_or_default();
-    Answer { plan, log, summarizer_calls: host.calls.load(Ordering::Relaxed), overran }
+    Answer { round, log, summarizer_calls: host.calls.load(Ordering::Relaxed), overran }
 }
 
 fn panic_message(failed: tokio::task::JoinError) -> String {
