@@ -67,7 +67,7 @@ impl Placeholder<'_> {
         } else {
             // No word that has a booking made or a command run once more. Short, since each cleared result
             // says it.
-            body.push_str("Look it up if needed.");
+            body.push_str("Read again if needed.");
         }
     }
 }

@@ -131,12 +131,12 @@ fn the_placeholder_names_the_tool_the_size_and_the_way_back() {
     );
     let after = run(&ToolResults::default(), &start, 1);
     for (call, tokens, expected) in [
-        ("a", 500, "The result of `grep` (500 tokens) was removed. Look it up if needed."),
-        ("e", 502, "The failed result of `shell` (502 tokens) was removed. Look it up if needed."),
+        ("a", 500, "The result of `grep` (500 tokens) was removed. Read again if needed."),
+        ("e", 502, "The failed result of `shell` (502 tokens) was removed. Read again if needed."),
         (
             "i",
             2_003,
-            "The result of `screenshot` (2003 tokens, with 2 images or other media) was removed. Look it up if needed.",
+            "The result of `screenshot` (2003 tokens, with 2 images or other media) was removed. Read again if needed.",
         ),
     ] {
         let text = text_of(&after, call);
@@ -331,7 +331,7 @@ fn a_part_of_the_result_can_stay() {
         let (sentence, kept) = body.split_once('\n').unwrap_or((body, ""));
         (mark.count, sentence.to_owned(), kept.to_owned())
     };
-    let again = "Look it up if needed.";
+    let again = "Read again if needed.";
     let (gone, sentence, kept) = shown(Keep::Head);
     assert_eq!(kept, "line_0\nline_1\nline_2\nline_3");
     assert_eq!(
