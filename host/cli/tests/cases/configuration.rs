@@ -81,7 +81,7 @@ fn marks_and_line_ends_are_fine(_: &Run, lab: &Lab<'_>) -> Verdict {
 
 fn stated_window_wins(_: &Run, _: &Lab<'_>) -> Verdict {
     let text = "[window]\nmodel = \"some-flash-model\"\nsize = 32768\nreserve = 4096\n\
-                [models.some-flash-model]\nwindow = 1000000\nmax-output = 384000\n";
+                [models.some-flash-model]\nwindow = 1000000\n";
     let config = match must(text) {
         Ok(config) => config,
         Err(verdict) => return verdict,

@@ -347,7 +347,7 @@ fn a_kept_tool_without_a_call_is_noted() {
             );
             match note {
                 Some(end) => {
-                    assert!(ended.err.contains(&format!("{words}{end}")), "{}", ended.err)
+                    assert!(ended.err.contains(&format!("{words}{end}")), "{}", ended.err);
                 }
                 None => assert!(!ended.err.contains("[keep]"), "{}", ended.err),
             }
