@@ -7,7 +7,13 @@ use super::notice::Detail;
 use super::{FullText, Keep, Limit, Limits, LineRange, Located, Notice};
 
 /// Stands alone where a notice has no room.
-pub(super) const BARE: &str = "[truncated]";
+const BARE: &str = "[truncated]";
+
+/// The text, if it is no more than what stands where a notice has no room.
+pub(super) fn bare(text: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(text).ok()?;
+    (text.strip_suffix('\n').unwrap_or(text) == BARE).then_some(text)
+}
 
 /// What may be shown of a text that is over the limits, and what is known of all of it.
 #[derive(Debug, Clone)]
@@ -16,6 +22,8 @@ pub struct Excerpt {
     pub(super) total_lines: u64,
     pub(super) total_bytes: u64,
     pub(super) cut_at: u64,
+    /// Whether the text ends with an end of line, as what is shown of it then does too.
+    pub(super) is_ended: bool,
     /// The first lines, as far as `keep` wants them.
     pub(super) head: Vec<Line>,
     /// The last lines, likewise. Both may hold the same ones.
@@ -82,13 +90,8 @@ impl Excerpt {
     pub(super) fn again(text: &str, located: &Located, limits: &Limits) -> Self {
         let shape = Shape::new(limits);
         let before = &text[..located.at.start];
-        let before = if before.ends_with('\n') {
-            before
-        } else {
-            before.strip_suffix(' ').unwrap_or(before)
-        };
         let after = &text[located.at.end..];
-        let after = after.strip_prefix(['\n', ' ']).unwrap_or(after);
+        let after = after.strip_prefix('\n').unwrap_or(after);
         let mut ranges = located.notice.shown.iter();
         let mut lines = |text: &str| -> Vec<Line> {
             if text.is_empty() {
@@ -125,6 +128,7 @@ impl Excerpt {
             total_lines: located.notice.total_lines,
             total_bytes: located.notice.total_bytes,
             cut_at: if earlier == 0 { now } else { now.min(earlier) },
+            is_ended: text.ends_with('\n'),
             head,
             tail,
         }
@@ -168,34 +172,19 @@ impl Excerpt {
             None => Limit::Replaced,
         };
 
-        let has_own_line = head.len() + tail.len() < limits.max_lines;
-        let mut kept_bytes = lines().map(Line::text_size).sum();
+        let kept_bytes = lines().map(Line::text_size).sum();
         let mut before = written(&head);
-        let mut before_body = before.len();
-        if !before.is_empty() {
-            if has_own_line {
-                if !before.ends_with('\n') {
-                    before.push('\n');
-                }
-            } else {
-                let end = before.strip_suffix('\n').unwrap_or(&before);
-                let end =
-                    end.strip_suffix('\r').filter(|_| end.len() < before.len()).unwrap_or(end);
-                before_body = end.len();
-                kept_bytes -= before.len() - before_body;
-                before.truncate(before_body);
-                if !before.is_empty() && !before.ends_with('\n') {
-                    before.push(' ');
-                }
-            }
+        let before_body = before.len();
+        if !before.is_empty() && !before.ends_with('\n') {
+            before.push('\n');
         }
         let after_body = written(&tail);
-        let separator = match after_body.is_empty() {
-            true => "",
-            false if before.is_empty() && !has_own_line => " ",
-            false => "\n",
+        let has_room = before.len() + notice.length(detail, before.len()) < limits.max_bytes;
+        let after = match after_body.as_str() {
+            "" if self.is_ended && has_room => "\n".to_owned(),
+            "" => String::new(),
+            lines => format!("\n{lines}"),
         };
-        let after = format!("{separator}{after_body}");
         let words = notice.write(detail, &before, &after);
         let notice_at = before.len()..before.len() + words.len();
         let text = before + &words + &after;
@@ -247,7 +236,8 @@ impl Excerpt {
 
     /// The lines that fit in `room`, and what stopped them.
     fn choose(&self, room: usize) -> (Vec<Line>, Vec<Line>, Option<Limit>) {
-        let max_lines = self.limits.max_lines;
+        // The notice takes one.
+        let max_lines = self.limits.max_lines.saturating_sub(1);
         let mut pick = Pick { room, keep: self.limits.keep, bytes: 0, lines: 0 };
         match self.limits.keep {
             Keep::Head => {
@@ -260,9 +250,11 @@ impl Excerpt {
                 (Vec::new(), tail, stopped)
             }
             Keep::Ends => {
-                let half = |whole: usize| if self.total_lines < 2 { whole } else { whole / 2 };
-                let (mut head, at_head) =
-                    pick.take(self.head.iter(), half(room), half(max_lines.saturating_add(1)));
+                let (bytes, lines) = match self.total_lines {
+                    0 | 1 => (room, max_lines),
+                    _ => (room / 2, max_lines.div_ceil(2)),
+                };
+                let (mut head, at_head) = pick.take(self.head.iter(), bytes, lines);
                 let behind = head.last().map_or(0, |line| line.number);
                 let rest = self.tail.iter().rev().filter(|line| line.number > behind);
                 let (mut tail, at_tail) = pick.take(rest, room, max_lines);
@@ -286,10 +278,14 @@ impl Excerpt {
     /// The result where the limits leave no room for a notice.
     fn bare(self, full: FullText) -> Truncated {
         let has_room = BARE.len() <= self.limits.max_bytes && self.limits.max_lines > 0;
-        let text = if has_room { BARE.to_owned() } else { String::new() };
+        let mut text = if has_room { BARE.to_owned() } else { String::new() };
+        if has_room && self.is_ended && text.len() < self.limits.max_bytes {
+            text.push('\n');
+        }
+        let notice_at = 0..if has_room { BARE.len() } else { 0 };
         let is_over = self.total_lines > self.limits.max_lines as u64;
         Truncated {
-            notice_at: 0..text.len(),
+            notice_at,
             body: (0..0, text.len()..text.len()),
             text,
             notice: Notice {

@@ -19,8 +19,10 @@
 //!
 //! # What fits
 //!
-//! The shown text and the notice together have at most `max_bytes` bytes and `max_lines` lines. Where
-//! all lines are used up, the notice shares the line at the cut. The notice needs up to some 200
+//! The shown text and the notice together have at most `max_bytes` bytes and `max_lines` lines. The
+//! notice always has a line of its own: the last one behind a beginning, the first one before an end,
+//! and the one between both ends. So a text that is cut shows at most `max_lines - 1` of its lines. What
+//! is shown ends with an end of line if the text does, as a filter's output should. The notice needs up to some 200
 //! bytes and the place of the full text; [`MIN_BYTES`] is enough for any usual path. If the cap
 //! is too small for it, a bare `[truncated]` stands alone, and below that nothing at all; the cap
 //! holds in any case.
@@ -85,9 +87,9 @@ pub enum Keep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// There were more than `max_lines` lines.
+    /// There were more than `max_lines` lines, the notice included.
     Lines,
-    /// There were more than `max_bytes` bytes.
+    /// There were more than `max_bytes` bytes, the notice included.
     Bytes,
     /// Nothing but characters of lines longer than `max_line_chars` is missing.
     LineChars,
@@ -108,7 +110,7 @@ pub enum Verdict<T> {
 pub trait Spill {
     /// Saves the full text as it came, before anything is cut from it. A failure is an answer too:
     /// [`FullText::NotSaved`], with the reason.
-    fn save(&mut self, whole: &[u8]) -> FullText;
+    fn save(&self, whole: &[u8]) -> FullText;
 
     /// Whether `place`, from a notice of ours, is one that [`Spill::save`] gave out, and is still there.
     /// Likewise for what a text is called that is [`FullText::Kept`].
@@ -136,8 +138,7 @@ impl<'a> Outcome<'a> {
 
 /// Truncates a text that lies in memory.
 ///
-/// A text that carries a verifiable notice of ours, whose full text `spill` still holds, is not
-/// truncated twice: within `max_bytes` and `max_lines` it goes on unchanged, and beyond them its
+/// A text that carries a verifiable notice of ours ([`Notice::is_believed`]) is not truncated twice: within `max_bytes` and `max_lines` it goes on unchanged, and beyond them its
 /// shown lines are reduced under a notice that keeps the first one's figures and place. So what a
 /// forged notice can gain is a line longer than `max_line_chars`, never a text over the cap.
 ///
@@ -146,7 +147,7 @@ impl<'a> Outcome<'a> {
 ///
 /// struct Nowhere;
 /// impl Spill for Nowhere {
-///     fn save(&mut self, _: &[u8]) -> FullText {
+///     fn save(&self, _: &[u8]) -> FullText {
 ///         FullText::NotSaved("there is no disk".into())
 ///     }
 ///     fn holds(&self, _: &str) -> bool {
@@ -154,19 +155,22 @@ impl<'a> Outcome<'a> {
 ///     }
 /// }
 /// let text = "line\n".repeat(5000);
-/// let Outcome::Cut(cut) = truncate(text.as_bytes(), &Limits::default(), &mut Nowhere) else {
+/// let Outcome::Cut(cut) = truncate(text.as_bytes(), &Limits::default(), &Nowhere) else {
 ///     unreachable!()
 /// };
 /// assert_eq!(cut.notice.total_lines, 5000);
 /// assert!(cut.text.contains("full text not saved: there is no disk"));
 /// ```
-pub fn truncate<'a>(text: &'a [u8], limits: &Limits, spill: &mut dyn Spill) -> Outcome<'a> {
+pub fn truncate<'a>(text: &'a [u8], limits: &Limits, spill: &dyn Spill) -> Outcome<'a> {
     let excerpt = match examine(text, limits) {
         Verdict::Fits(text) => return Outcome::Unchanged(text),
         Verdict::Over(excerpt) => excerpt,
     };
-    if text == compose::BARE.as_bytes() && text.len() <= limits.max_bytes && limits.max_lines > 0 {
-        return Outcome::Unchanged(compose::BARE);
+    if let Some(text) = compose::bare(text)
+        && text.len() <= limits.max_bytes
+        && limits.max_lines > 0
+    {
+        return Outcome::Unchanged(text);
     }
     if let Some((text, located)) = recognize(text, limits, spill) {
         let is_within = text.len() <= limits.max_bytes
@@ -181,15 +185,12 @@ pub fn truncate<'a>(text: &'a [u8], limits: &Limits, spill: &mut dyn Spill) -> O
     Outcome::Cut(excerpt.compose(spill.save(text)))
 }
 
-/// The notice of ours in `text`, if the full text that it names can be had.
+/// The notice of ours in `text`, if it is one to go by.
 fn recognize<'a>(text: &'a [u8], limits: &Limits, spill: &dyn Spill) -> Option<(&'a str, Located)> {
     if text.len() > RECOGNIZED_BYTES.max(limits.max_bytes) {
         return None;
     }
     let text = std::str::from_utf8(text).ok().filter(|text| !text.contains('\0'))?;
     let located = Notice::locate(text)?;
-    match &located.notice.full {
-        FullText::Saved(place) | FullText::Kept(place) if !spill.holds(place) => None,
-        _ => Some((text, located)),
-    }
+    located.notice.is_believed(spill).then_some((text, located))
 }

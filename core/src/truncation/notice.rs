@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use super::Spill;
 use crate::check_code::CheckCode;
 
 const OPEN: &str = "[brute:truncated: ";
@@ -25,7 +26,7 @@ const LONGEST_REASON: usize = 160;
 
 /// What was cut from a text, and where all of it is.
 ///
-/// Written out it reads, on one line:
+/// Written out it reads, on one line, which is its own:
 ///
 /// ```text
 /// [brute:truncated: lines 1-600 of 5000 are shown (1048576 bytes in all); 3 of them cut at 2000
@@ -102,6 +103,16 @@ pub(super) enum Detail {
 }
 
 impl Notice {
+    /// Whether the notice, in a text whose check code it fits, is one to go by: the full text that it
+    /// names is held by `spill`, or it says that none was saved. The last needs no more than its code,
+    /// or a text that could not be saved would be cut again and again.
+    pub fn is_believed(&self, spill: &dyn Spill) -> bool {
+        match &self.full {
+            FullText::Saved(place) | FullText::Kept(place) => spill.holds(place),
+            FullText::NotSaved(_) => true,
+        }
+    }
+
     /// The notice that `text` carries, if its check code fits the whole text.
     pub fn verify(text: &str) -> Option<Self> {
         Self::locate(text).map(|located| located.notice)
@@ -119,7 +130,9 @@ impl Notice {
         });
         for (code, figures, at) in candidates.take(MOST_CANDIDATES) {
             let (before, after) = (&text[..at.start], &text[at.end..]);
-            if code_of(before, &text[figures.clone()], after) == code {
+            let is_alone = (before.is_empty() || before.ends_with('\n'))
+                && (after.is_empty() || after.starts_with('\n'));
+            if is_alone && code_of(before, &text[figures.clone()], after) == code {
                 let notice = Self::read(text[figures].strip_prefix(OPEN)?)?;
                 return Some(Located { notice, at });
             }
@@ -323,7 +336,7 @@ mod tests {
         ];
         for notice in notices {
             for detail in [Detail::Advice, Detail::Facts] {
-                for (before, after) in [("", ""), ("a\n", ""), ("", "\nb"), ("a ", "\nb [brute")] {
+                for (before, after) in [("", ""), ("a\n", ""), ("", "\nb"), ("a\n", "\nb [brute")] {
                     let written = notice.write(detail, before, after);
                     assert_eq!(written.len(), notice.length(detail, before.len()));
                     let text = format!("{before}{written}{after}");
@@ -356,6 +369,8 @@ mod tests {
             format!("{text}\n{text}"),
             format!("x{text}"),
             text.replace("kept\n", ""),
+            format!("kept {}", sample().write(Detail::Advice, "kept ", "")),
+            format!("{} kept", sample().write(Detail::Advice, "", " kept")),
             "[brute:truncated: lines 1-2 of 3 are shown".into(),
             "[brute:truncated: ; check 00000000@0]".into(),
             "[brute:truncated: ".repeat(3),

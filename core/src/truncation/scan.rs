@@ -22,7 +22,7 @@ use super::{Excerpt, Keep, Limits, Verdict};
 /// let Verdict::Over(excerpt) = scan.finish() else { unreachable!() };
 /// let cut = excerpt.compose(FullText::Saved("/tmp/full.txt".into()));
 /// assert_eq!(cut.notice.total_lines, 5);
-/// assert!(cut.text.starts_with("one\ntwo\nthree [brute:truncated: lines 1-3 of 5 are shown"));
+/// assert!(cut.text.starts_with("one\ntwo\n[brute:truncated: lines 1-2 of 5 are shown"));
 /// ```
 #[derive(Debug)]
 pub struct Scan {
@@ -82,6 +82,7 @@ impl Scan {
 
     /// Ends the text.
     pub fn finish(mut self) -> Verdict<String> {
+        let is_ended = self.open.is_empty();
         if !self.open.is_empty() {
             self.lines += 1;
             if self.wants_more() {
@@ -93,6 +94,7 @@ impl Scan {
             total_lines: self.lines,
             total_bytes: self.bytes,
             cut_at: self.limits.max_line_chars as u64,
+            is_ended,
             limits: self.limits,
             head: self.head.map(|head| head.lines).unwrap_or_default(),
             tail: self.tail.map(|tail| tail.finish(self.shape)).unwrap_or_default(),

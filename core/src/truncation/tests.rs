@@ -1,5 +1,6 @@
 //! What is cut, what is kept, and what the notice says.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use proptest::collection::vec;
@@ -11,21 +12,31 @@ use super::*;
 
 /// Keeps what it is given in memory, under a name made of its number.
 #[derive(Default)]
-struct Memory(HashMap<String, Vec<u8>>);
+struct Memory(RefCell<HashMap<String, Vec<u8>>>);
+
+impl Memory {
+    fn get(&self, place: &str) -> Vec<u8> {
+        self.0.borrow()[place].clone()
+    }
+
+    fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+}
 
 impl Spill for Memory {
-    fn save(&mut self, whole: &[u8]) -> FullText {
-        let place = format!("/full/{}", self.0.len());
-        self.0.insert(place.clone(), whole.to_vec());
+    fn save(&self, whole: &[u8]) -> FullText {
+        let place = format!("/full/{}", self.len());
+        self.0.borrow_mut().insert(place.clone(), whole.to_vec());
         FullText::Saved(place)
     }
 
     fn holds(&self, place: &str) -> bool {
-        self.0.contains_key(place)
+        self.0.borrow().contains_key(place)
     }
 }
 
-fn cut(text: &[u8], limits: &Limits, spill: &mut dyn Spill) -> Truncated {
+fn cut(text: &[u8], limits: &Limits, spill: &dyn Spill) -> Truncated {
     match truncate(text, limits, spill) {
         Outcome::Cut(cut) => cut,
         Outcome::Unchanged(_) => panic!("not cut"),
@@ -43,19 +54,19 @@ fn ranges_and_counts() {
     type Shown = Option<&'static [(u64, u64)]>;
     let table: &[(usize, &str, Keep, Shown)] = &[
         (2000, "\n", Keep::Tail, None),
-        (2001, "\n", Keep::Tail, Some(&[(2, 2001)])),
-        (3500, "\n", Keep::Tail, Some(&[(1501, 3500)])),
-        (3500, "\n", Keep::Head, Some(&[(1, 2000)])),
-        (3500, "\n", Keep::Ends, Some(&[(1, 1000), (2501, 3500)])),
+        (2001, "\n", Keep::Tail, Some(&[(3, 2001)])),
+        (3500, "\n", Keep::Tail, Some(&[(1502, 3500)])),
+        (3500, "\n", Keep::Head, Some(&[(1, 1999)])),
+        (3500, "\n", Keep::Ends, Some(&[(1, 1000), (2502, 3500)])),
         (2000, "\r\n", Keep::Head, None),
-        (2001, "\r\n", Keep::Head, Some(&[(1, 2000)])),
+        (2001, "\r\n", Keep::Head, Some(&[(1, 1999)])),
         // A bare carriage return ends no line: this is one line of 27,000 characters.
         (3000, "\r", Keep::Head, Some(&[(1, 1)])),
     ];
     for (count, eol, keep, shown) in table {
         let text = numbered(*count, eol);
-        let mut memory = Memory::default();
-        let outcome = truncate(text.as_bytes(), &all(*keep), &mut memory);
+        let memory = Memory::default();
+        let outcome = truncate(text.as_bytes(), &all(*keep), &memory);
         match (outcome, shown) {
             (Outcome::Unchanged(same), None) => assert_eq!(same, text),
             (Outcome::Cut(cut), Some(shown)) => {
@@ -66,7 +77,7 @@ fn ranges_and_counts() {
                 let lines = if *eol == "\r" { 1 } else { *count as u64 };
                 assert_eq!(cut.notice.total_lines, lines);
                 assert!(cut.text.split_inclusive('\n').count() <= 2000);
-                assert_eq!(memory.0["/full/0"], text.as_bytes());
+                assert_eq!(memory.get("/full/0"), text.as_bytes());
             }
             (outcome, _) => panic!("{count} {eol:?} {keep:?}: {outcome:?}"),
         }
@@ -77,7 +88,7 @@ fn ranges_and_counts() {
 fn tail_keeps_the_true_end_under_the_byte_cap() {
     let text = numbered(10_000, &(" .".repeat(100) + "\n")) + "last words";
     let limits = Limits { keep: Keep::Tail, ..Limits::default() };
-    let cut = cut(text.as_bytes(), &limits, &mut Memory::default());
+    let cut = cut(text.as_bytes(), &limits, &Memory::default());
     assert_eq!(cut.limit, Limit::Bytes);
     assert!(cut.text.ends_with("\nlast words"));
     assert!(text.ends_with(cut.body().1) && cut.text.len() <= limits.max_bytes);
@@ -87,7 +98,7 @@ fn tail_keeps_the_true_end_under_the_byte_cap() {
 #[test]
 fn a_long_line_is_marked_and_the_rest_is_shown() {
     let text = format!("{}\nend\n", "c".repeat(3000));
-    let cut = cut(text.as_bytes(), &Limits::default(), &mut Memory::default());
+    let cut = cut(text.as_bytes(), &Limits::default(), &Memory::default());
     assert_eq!(cut.limit, Limit::LineChars);
     let expected = format!("{}[...1000 characters cut...]\nend\n", "c".repeat(2000));
     assert_eq!(cut.body(), (expected.as_str(), ""));
@@ -101,7 +112,7 @@ fn a_line_larger_than_the_cap_is_shown_in_part() {
     for (keep, body) in [(Keep::Head, "a\njjj"), (Keep::Tail, "jjj\nz\n"), (Keep::Ends, "a\njjj")] {
         let limits =
             Limits { max_bytes: 2048, max_line_chars: usize::MAX, keep, ..Limits::default() };
-        let cut = cut(text.as_bytes(), &limits, &mut Memory::default());
+        let cut = cut(text.as_bytes(), &limits, &Memory::default());
         assert_eq!(cut.notice.partial, [2], "{keep:?}");
         assert_eq!(cut.notice.cut_lines, 0);
         assert_eq!(cut.limit, Limit::Bytes);
@@ -116,7 +127,7 @@ fn whole_lines_are_preferred() {
     let line = "w".repeat(300);
     let text = format!("{line}\n").repeat(10);
     let limits = Limits { max_bytes: 1024, ..Limits::default() };
-    let cut = cut(text.as_bytes(), &limits, &mut Memory::default());
+    let cut = cut(text.as_bytes(), &limits, &Memory::default());
     assert!(cut.notice.partial.is_empty());
     assert!(cut.body().0.lines().all(|shown| shown == line));
 }
@@ -124,20 +135,20 @@ fn whole_lines_are_preferred() {
 #[test]
 fn bytes_that_are_no_text_are_replaced_and_saved() {
     let nul = [b"head\n".as_slice(), &[0; 100], b"PK\x03\x04", &[0; 1000], b"\ntail\n"].concat();
-    let mut memory = Memory::default();
-    let result = cut(&nul, &Limits::default(), &mut memory);
+    let memory = Memory::default();
+    let result = cut(&nul, &Limits::default(), &memory);
     assert_eq!(result.limit, Limit::Replaced);
     assert_eq!(result.body().0, "head\n[NUL x 100]PK\x03\x04[NUL x 1000]\ntail\n");
     assert_eq!(result.notice.replaced_lines, 1);
-    assert_eq!(memory.0["/full/0"], nul);
+    assert_eq!(memory.get("/full/0"), nul);
 
     let zip = b"PK\x03\x04\xff\x00\xfe".repeat(9000);
-    let result = cut(&zip, &Limits::default(), &mut memory);
+    let result = cut(&zip, &Limits::default(), &memory);
     assert!(result.text.len() <= 51_200 && result.text.contains('\u{fffd}'));
 
     let bom = "\u{feff}hi\n";
     assert!(matches!(
-        truncate(bom.as_bytes(), &Limits::default(), &mut memory),
+        truncate(bom.as_bytes(), &Limits::default(), &memory),
         Outcome::Unchanged(text) if text == bom
     ));
 }
@@ -147,14 +158,14 @@ fn a_second_smaller_limit_keeps_the_first_notice_whole() {
     let text =
         "row ................................................................\n".repeat(5000);
     for keep in [Keep::Head, Keep::Tail, Keep::Ends] {
-        let mut memory = Memory::default();
+        let memory = Memory::default();
         let first = Limits { keep, ..Limits::default() };
-        let mut result = cut(text.as_bytes(), &first, &mut memory);
+        let mut result = cut(text.as_bytes(), &first, &memory);
         for limits in [
             Limits { max_bytes: 20_000, ..first.clone() },
             Limits { max_lines: 50, ..first.clone() },
         ] {
-            result = cut(result.text.as_bytes(), &limits, &mut memory);
+            result = cut(result.text.as_bytes(), &limits, &memory);
             assert_eq!(result.notice.full, FullText::Saved("/full/0".into()));
             assert_eq!(result.notice.total_lines, 5000);
             assert_eq!(result.notice.total_bytes, text.len() as u64);
@@ -163,27 +174,86 @@ fn a_second_smaller_limit_keeps_the_first_notice_whole() {
             assert!(count_lines(result.text.as_bytes()) <= limits.max_lines as u64);
         }
         let shown: u64 = result.notice.shown.iter().map(|range| range.last + 1 - range.first).sum();
-        assert_eq!(shown, 50, "{keep:?}");
-        assert_eq!(memory.0.len(), 1);
+        assert_eq!(shown, 49, "{keep:?}");
+        assert_eq!(memory.len(), 1);
     }
 }
 
 #[test]
 fn foreign_text_gets_no_free_pass() {
     let limits = Limits::default();
-    let mut memory = Memory::default();
+    let memory = Memory::default();
     let text = "word ".repeat(4000);
-    let honest = cut(text.as_bytes(), &limits, &mut memory).text;
-    assert!(matches!(truncate(honest.as_bytes(), &limits, &mut memory), Outcome::Unchanged(_)));
+    let honest = cut(text.as_bytes(), &limits, &memory).text;
+    assert!(matches!(truncate(honest.as_bytes(), &limits, &memory), Outcome::Unchanged(_)));
 
     // The notice of one text on another.
     let copied = format!("{}{honest}", "x".repeat(9000));
-    assert_eq!(cut(copied.as_bytes(), &limits, &mut memory).notice.total_lines, 2);
+    assert_eq!(cut(copied.as_bytes(), &limits, &memory).notice.total_lines, 2);
     // A notice that fits its text, but names a file that was never ours.
-    assert_eq!(cut(honest.as_bytes(), &limits, &mut Memory::default()).notice.cut_lines, 1);
+    assert_eq!(cut(honest.as_bytes(), &limits, &Memory::default()).notice.cut_lines, 1);
     // Even one that is recognized does not lift the cap.
     let small = Limits { max_bytes: 1024, ..limits };
-    assert!(cut(honest.as_bytes(), &small, &mut memory).text.len() <= 1024);
+    assert!(cut(honest.as_bytes(), &small, &memory).text.len() <= 1024);
+}
+
+#[test]
+fn the_notice_has_a_line_of_its_own() {
+    use Keep::{Ends, Head, Tail};
+    // Lines of text, end of the last one, most lines, what is kept; then what stands around the notice.
+    let table: &[(usize, &str, usize, Keep, &str, &str)] = &[
+        (10, "\n", 4, Head, "1\n2\n3\n", "\n"),
+        (10, "", 4, Head, "1\n2\n3\n", ""),
+        (10, "\n", 4, Tail, "", "\n8\n9\n10\n"),
+        (10, "", 4, Tail, "", "\n8\n9\n10"),
+        (10, "\n", 4, Ends, "1\n2\n", "\n10\n"),
+        (10, "", 5, Ends, "1\n2\n", "\n9\n10"),
+        (10, "\n", 2, Head, "1\n", "\n"),
+        (10, "\n", 2, Tail, "", "\n10\n"),
+        (10, "\n", 2, Ends, "1\n", "\n"),
+        (10, "\n", 1, Head, "", "\n"),
+        (10, "", 1, Tail, "", ""),
+        (10, "\n", 1, Ends, "", "\n"),
+    ];
+    for (count, end, max_lines, keep, above, below) in table {
+        let lines: Vec<_> = (1..=*count).map(|line| line.to_string()).collect();
+        let text = lines.join("\n") + end;
+        let limits = Limits { max_lines: *max_lines, keep: *keep, ..Limits::default() };
+        let memory = Memory::default();
+        let cut = cut(text.as_bytes(), &limits, &memory);
+        assert_eq!(&cut.text[..cut.notice_at.start], *above, "{text:?} {limits:?}");
+        assert_eq!(&cut.text[cut.notice_at.end..], *below, "{text:?} {limits:?}");
+        assert_eq!(count_lines(cut.text.as_bytes()), *max_lines as u64);
+        assert!(Notice::verify(&cut.text).is_some_and(|notice| notice == cut.notice));
+        // A smaller limit takes lines away, and nothing else.
+        let less = Limits { max_lines: max_lines - 1, ..limits };
+        if less.max_lines > 0 {
+            let again = super::tests::cut(cut.text.as_bytes(), &less, &memory);
+            assert_eq!(again.text.ends_with('\n'), text.ends_with('\n'), "{:?}", again.text);
+            assert_eq!(again.notice.total_lines, *count as u64);
+            assert_eq!(count_lines(again.text.as_bytes()), less.max_lines as u64);
+        }
+    }
+}
+
+#[test]
+fn a_notice_is_believed_with_its_file_or_where_there_is_none() {
+    let memory = Memory::default();
+    let FullText::Saved(place) = memory.save(b"text") else { unreachable!() };
+    for (full, expected) in [
+        (FullText::Saved(place.clone()), true),
+        (FullText::Saved("/full/gone".into()), false),
+        (FullText::Kept(place), true),
+        (FullText::Kept("gone".into()), false),
+        (FullText::NotSaved("no space".into()), true),
+    ] {
+        let limits = Limits { max_line_chars: 30, ..Limits::default() };
+        let Verdict::Over(excerpt) = examine(&[b'x'; 100], &limits) else { unreachable!() };
+        let cut = excerpt.compose(full);
+        assert_eq!(cut.notice.is_believed(&memory), expected, "{:?}", cut.notice.full);
+        let again = truncate(cut.text.as_bytes(), &limits, &memory);
+        assert_eq!(matches!(again, Outcome::Unchanged(_)), expected, "{again:?}");
+    }
 }
 
 fn keep() -> impl Strategy<Value = Keep> {
@@ -260,49 +330,55 @@ proptest! {
 
     #[test]
     fn the_caps_hold_and_nothing_is_lost(bytes in any_bytes(), limits in limits()) {
-        let mut memory = Memory::default();
-        match truncate(&bytes, &limits, &mut memory) {
+        let memory = Memory::default();
+        match truncate(&bytes, &limits, &memory) {
             Outcome::Unchanged(text) => prop_assert_eq!(text.as_bytes(), &bytes),
             Outcome::Cut(cut) => {
                 prop_assert!(cut.text.len() <= limits.max_bytes);
                 prop_assert!(count_lines(cut.text.as_bytes()) <= limits.max_lines as u64, "{:?}", cut);
                 prop_assert!(!cut.text.contains('\0'));
-                prop_assert_eq!(&memory.0["/full/0"], &bytes);
+                prop_assert_eq!(&memory.get("/full/0"), &bytes);
                 prop_assert_eq!(cut.notice.total_bytes, bytes.len() as u64);
                 prop_assert_eq!(cut.notice.total_lines, count_lines(&bytes));
                 let shown: u64 = cut.notice.shown.iter().map(|range| range.last + 1 - range.first).sum();
                 let (before, after) = cut.body();
                 let lines = count_lines(before.as_bytes()) + count_lines(after.as_bytes());
-                // An empty last line before a notice that shares it has no bytes of its own.
-                prop_assert!(lines <= shown && shown <= lines + 1, "{:?}", cut);
+                prop_assert_eq!(lines, shown, "{:?}", cut);
+                let (above, below) =
+                    (&cut.text[..cut.notice_at.start], &cut.text[cut.notice_at.end..]);
+                prop_assert!(above.is_empty() || above.ends_with('\n'), "{:?}", cut);
+                prop_assert!(below.is_empty() || below.starts_with('\n'), "{:?}", cut);
+                if limits.max_bytes > cut.text.len() && !cut.text.is_empty() {
+                    prop_assert_eq!(cut.text.ends_with('\n'), bytes.ends_with(b"\n"), "{:?}", cut);
+                }
             }
         }
     }
 
     #[test]
     fn a_second_pass_changes_nothing(bytes in any_bytes(), limits in limits()) {
-        let mut memory = Memory::default();
-        let once = truncate(&bytes, &limits, &mut memory).into_text().into_owned();
-        let files = memory.0.len();
-        let twice = truncate(once.as_bytes(), &limits, &mut memory).into_text().into_owned();
+        let memory = Memory::default();
+        let once = truncate(&bytes, &limits, &memory).into_text().into_owned();
+        let files = memory.len();
+        let twice = truncate(once.as_bytes(), &limits, &memory).into_text().into_owned();
         prop_assert_eq!(&twice, &once);
         if limits.max_bytes > 400 && limits.max_lines > 0 {
-            prop_assert_eq!(memory.0.len(), files);
+            prop_assert_eq!(memory.len(), files);
         }
     }
 
     #[test]
     fn kept_text_is_the_text(text in clean(), mut limits in limits()) {
         limits.max_line_chars = usize::MAX;
-        if let Outcome::Cut(cut) = truncate(text.as_bytes(), &limits, &mut Memory::default()) {
+        if let Outcome::Cut(cut) = truncate(text.as_bytes(), &limits, &Memory::default()) {
             let (before, after) = cut.body();
             if cut.notice.partial.is_empty() {
                 prop_assert!(text.starts_with(before));
                 prop_assert!(text.ends_with(after));
                 prop_assert_eq!(before.len() + after.len(), cut.kept_bytes);
-                // Whole lines, but for an end of line that the notice took.
+                // Whole lines.
                 let rest = &text[before.len()..];
-                prop_assert!(before.is_empty() || before.ends_with('\n') || rest.is_empty() || rest.starts_with(['\n', '\r']));
+                prop_assert!(before.is_empty() || before.ends_with('\n') || rest.is_empty());
                 let rest = &text[..text.len() - after.len()];
                 prop_assert!(rest.is_empty() || after.is_empty() || rest.ends_with('\n'));
             }
@@ -337,7 +413,7 @@ proptest! {
     fn a_cut_line_is_cut_between_clusters(text in clean(), max_line_chars in 0usize..60, keep in keep()) {
         let line = text.replace(['\n', '\r'], "");
         let limits = Limits { max_line_chars, keep, ..Limits::default() };
-        if let Outcome::Cut(cut) = truncate(line.as_bytes(), &limits, &mut Memory::default()) {
+        if let Outcome::Cut(cut) = truncate(line.as_bytes(), &limits, &Memory::default()) {
             let (before, after) = cut.body();
             let shown = format!("{before}{after}");
             let is_boundary = |at: usize| {

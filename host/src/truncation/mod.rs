@@ -4,6 +4,7 @@
 //! limits by tool, the file with the full text, and how long it stays.
 
 mod options;
+mod reason;
 mod retention;
 mod sequences;
 mod spill;
@@ -20,7 +21,8 @@ use brute_core::truncation::{
 };
 
 pub use options::{LimitError, ToolOptions, TruncateOptions};
-pub use retention::{SweepError, Swept, named_in};
+pub use reason::words_of;
+pub use retention::{SWEEP_EVERY, SweepError, Swept, named_in};
 pub(crate) use spill::expand;
 pub use spill::{SpillError, SpillFolder};
 
@@ -34,6 +36,9 @@ const PIECE: usize = 1024 * 1024;
 pub type Redaction = Arc<dyn Fn(&str) -> Cow<'_, str> + Send + Sync>;
 
 /// Caps tool results before they enter the log.
+///
+/// Full texts stay until they are swept, and nothing sweeps them by itself: a long-lived program calls
+/// [`Truncator::sweep_if_due`] now and then, for instance after each result that was cut.
 ///
 /// ```
 /// use brute_host::truncation::{TruncateOptions, Truncator};
@@ -78,6 +83,13 @@ pub struct CutReport {
     pub notice_at: std::ops::Range<usize>,
     /// Where in the text the shown text stands, before and behind the notice.
     pub body: (std::ops::Range<usize>, std::ops::Range<usize>),
+}
+
+impl CutReport {
+    /// The name of the file with the full text, as [`Truncator::sweep`] takes it.
+    pub fn file_name(&self) -> Option<String> {
+        spill::file_name_of(&self.notice.full)
+    }
 }
 
 impl fmt::Debug for Truncator {
@@ -233,7 +245,7 @@ impl Truncator {
     fn within<'a>(&self, limits: &Limits, strips: bool, text: &'a [u8]) -> Truncated<'a> {
         let plain = if strips && !self.is_ours(text) { sequences::without(text) } else { None };
         let Some(plain) = plain else {
-            return match core::truncate(text, limits, &mut self.spill.clone()) {
+            return match core::truncate(text, limits, &self.spill) {
                 Outcome::Unchanged(text) => Truncated::whole(Cow::Borrowed(text)),
                 Outcome::Cut(cut) => cut.into(),
             };
@@ -241,24 +253,21 @@ impl Truncator {
         let result = match core::examine(&plain, limits) {
             Verdict::Fits(text) => Truncated::whole(Cow::Owned(text.to_owned())),
             Verdict::Over(excerpt) => {
-                let full = self.spill.clone().save(text);
+                let full = self.spill.save(text);
                 excerpt.of_bytes(text.len() as u64).compose(full).into()
             }
         };
         Truncated { stripped: true, ..result }
     }
 
-    /// Whether it is a result from before sequences were taken out: its check code counts on them. Only
-    /// the file proves it.
+    /// Whether it is a result from before sequences were taken out: its check code counts on them.
     fn is_ours(&self, text: &[u8]) -> bool {
         text.len() <= RECOGNIZED_BYTES
             && memchr::memchr(sequences::ESC, text).is_some()
-            && std::str::from_utf8(text).ok().and_then(Notice::verify).is_some_and(|notice| {
-                match notice.full {
-                    FullText::Saved(place) | FullText::Kept(place) => self.spill.holds(&place),
-                    FullText::NotSaved(_) => false,
-                }
-            })
+            && std::str::from_utf8(text)
+                .ok()
+                .and_then(Notice::verify)
+                .is_some_and(|notice| notice.is_believed(&self.spill))
     }
 }
 

@@ -8,11 +8,14 @@ use std::time::{Duration, SystemTime};
 
 use brute_core::truncation::Notice;
 
-use super::Truncator;
 use super::spill::{file_name_of, is_own_name, is_unfinished_name};
+use super::{Truncator, words_of};
 
 /// A file that was begun so long ago was left behind by a process that is gone.
 const UNFINISHED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// So long, at least, lies between two sweeps that [`Truncator::sweep_if_due`] makes.
+pub const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// What a sweep did.
 #[derive(Debug, Default)]
@@ -31,7 +34,7 @@ pub struct Swept {
 
 /// A file or folder that a sweep could not deal with. The sweep went on.
 #[derive(Debug, thiserror::Error)]
-#[error("could not sweep `{}`: {source}", path.display())]
+#[error("could not sweep `{}`: {}", path.display(), words_of(source))]
 pub struct SweepError {
     /// Which one.
     pub path: PathBuf,
@@ -40,6 +43,47 @@ pub struct SweepError {
 }
 
 impl Truncator {
+    /// Sweeps, if the folder was not swept for [`SWEEP_EVERY`], by whichever program: the time stands in
+    /// a file in the folder. `None` if it is too early or nothing was ever saved.
+    ///
+    /// What protects the texts of a live conversation are the notices in it: collect [`named_in`] over
+    /// all its results in `live`. Whoever knows of no conversation, as a filter does, still leaves what
+    /// was saved, or saved again, within `max-age`, the newest up to `max-total`. So where conversations
+    /// live for longer than `max-age`, either have their program sweep, or raise it.
+    ///
+    /// ```
+    /// use std::collections::HashSet;
+    /// use std::time::SystemTime;
+    ///
+    /// use brute_host::truncation::{TruncateOptions, Truncator, named_in};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let spill = Some(folder.path().display().to_string());
+    /// let truncator = Truncator::new(TruncateOptions { spill, ..Default::default() })?;
+    /// let result = truncator.truncate(None, "row\n".repeat(5000).as_bytes());
+    /// let conversation = [result.text.as_ref()];
+    /// let live: HashSet<String> = conversation.into_iter().filter_map(named_in).collect();
+    /// let swept = truncator.sweep_if_due(SystemTime::now(), &live);
+    /// assert_eq!(swept.map(|swept| swept.kept), Some(1));
+    /// // Again in an hour.
+    /// assert!(truncator.sweep_if_due(SystemTime::now(), &live).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sweep_if_due(&self, now: SystemTime, live: &HashSet<String>) -> Option<Swept> {
+        let folder = self.spill().path().filter(|folder| folder.is_dir())?;
+        // A stamp from the future is a clock that was put right meanwhile.
+        let is_early = |at: SystemTime| now.duration_since(at).is_ok_and(|age| age < SWEEP_EVERY);
+        if self.spill().swept_at().is_some_and(is_early) {
+            return None;
+        }
+        // The stamp comes first, so that of many at once few sweep. Without it each of them would.
+        if let Err(source) = self.spill().stamp(now) {
+            let errors = vec![SweepError { path: folder.into(), source }];
+            return Some(Swept { errors, ..Swept::default() });
+        }
+        Some(self.sweep(now, live))
+    }
+
     /// Removes full texts that were not used for longer than `max-age`, and then the least recently
     /// used until the rest takes no more than `max-total`. What `live` names stays, whatever its age
     /// and size: see [`named_in`]. So do files whose names are not of the kind that truncation gives.
@@ -187,6 +231,47 @@ mod tests {
         expected.sort();
         assert_eq!(there, expected);
         assert_eq!(truncator.sweep(now, &live).removed, 0);
+    }
+
+    #[test]
+    fn it_is_swept_once_an_hour() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("spill");
+        let spill = folder.to_str().map(Into::into);
+        let truncator = Truncator::new(TruncateOptions { spill, ..Default::default() }).unwrap();
+        let none = HashSet::new();
+        let now = SystemTime::now();
+        assert!(truncator.sweep_if_due(now, &none).is_none());
+        assert!(!folder.exists());
+        let save = |text: &[u8]| {
+            let path = truncator.spill().save_bytes(text).unwrap();
+            let file = fs::File::options().append(true).open(&path).unwrap();
+            file.set_modified(now - DAY * 8).unwrap();
+            path
+        };
+        let minute = Duration::from_secs(60);
+        // When it is asked for, and whether it is due.
+        for (at, due) in [
+            (now, true),
+            (now + minute, false),
+            (now + 59 * minute, false),
+            (now + 60 * minute, true),
+            (now + 61 * minute, false),
+            // The clock was put back.
+            (now, true),
+            (now + 59 * minute, false),
+        ] {
+            let path = save(b"old");
+            let swept = truncator.sweep_if_due(at, &none);
+            assert_eq!(
+                swept.map(|swept| (swept.removed, swept.errors.len())),
+                due.then_some((1, 0))
+            );
+            assert_eq!(path.exists(), !due);
+        }
+        // The stamp is nobody's text.
+        assert_eq!(truncator.sweep(now + DAY * 100, &none).removed, 1);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use brute_core::truncation::{FullText, Spill};
 use tempfile::TempPath;
 
-use super::PIECE;
+use super::{PIECE, words_of};
 
 /// The part of a BLAKE3 digest that names a file: 32 hexadecimal digits, 128 bits.
 const DIGITS: usize = 32;
@@ -17,6 +17,8 @@ const LARGE: usize = 512 * 1024;
 const EXTENSION: &str = "txt";
 /// Begins the name of a file that is being written.
 const UNFINISHED: &str = ".spill-";
+/// The name of the empty file that tells by its time when the folder was last swept.
+const STAMP: &str = ".swept";
 
 /// The folder for full texts.
 ///
@@ -46,8 +48,7 @@ pub enum SpillError {
 
 impl From<io::Error> for SpillError {
     fn from(error: io::Error) -> Self {
-        // The error of a temporary file has the path in it; its kind has not.
-        Self::Refused(error.kind().to_string())
+        Self::Refused(words_of(&error))
     }
 }
 
@@ -151,6 +152,26 @@ impl SpillFolder {
         }
     }
 
+    /// When the folder was last swept, by the stamp that [`SpillFolder::stamp`] leaves in it. `None` if
+    /// there is no folder, or no stamp yet.
+    pub(super) fn swept_at(&self) -> Option<SystemTime> {
+        fs::symlink_metadata(self.folder.as_ref()?.join(STAMP)).ok()?.modified().ok()
+    }
+
+    /// Notes that the folder is being swept. What stands at the stamp's name is replaced, not followed.
+    ///
+    /// # Errors
+    /// The folder cannot be written to.
+    pub(super) fn stamp(&self, now: SystemTime) -> io::Result<()> {
+        let Some(folder) = self.folder.as_ref().filter(|folder| folder.is_dir()) else {
+            return Ok(());
+        };
+        let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        file.as_file().set_modified(now)?;
+        file.persist(folder.join(STAMP)).map_err(|error| error.error)?;
+        Ok(())
+    }
+
     fn ready(&self) -> Result<&Path, SpillError> {
         let folder = self.folder.as_deref().ok_or(SpillError::NoFolder)?;
         let mut builder = DirBuilder::new();
@@ -163,7 +184,7 @@ impl SpillFolder {
 }
 
 impl Spill for SpillFolder {
-    fn save(&mut self, whole: &[u8]) -> FullText {
+    fn save(&self, whole: &[u8]) -> FullText {
         match self.save_bytes(whole) {
             Ok(path) => self.shown(&path),
             Err(error) => FullText::NotSaved(error.to_string()),

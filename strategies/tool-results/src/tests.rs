@@ -208,7 +208,7 @@ fn the_archive_is_the_way_back_where_there_is_one() {
 fn the_place_of_the_full_text_of_a_truncated_result_is_not_lost() {
     struct Disk;
     impl Spill for Disk {
-        fn save(&mut self, _: &[u8]) -> FullText {
+        fn save(&self, _: &[u8]) -> FullText {
             FullText::Saved("/spill/0f3a.txt".into())
         }
         fn holds(&self, _: &str) -> bool {
