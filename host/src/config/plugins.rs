@@ -26,7 +26,7 @@ impl Loader {
         layers: &Layers,
     ) -> (Self, Vec<Node>) {
         let listed = listed(texts);
-        let paths: Vec<PathBuf> = listed.iter().filter_map(path_of).collect();
+        let paths: Vec<PathBuf> = listed.iter().filter_map(Node::path).collect();
         let plugins = Plugins::find(&paths, &sources.trust);
         let mut loader = Self {
             layers: layers.clone(),
@@ -61,7 +61,7 @@ impl Loader {
         }
         for plugin in &self.plugins.files {
             let is_named =
-                listed.get(plugin.listed).and_then(path_of).is_some_and(|path| !path.is_dir());
+                listed.get(plugin.listed).and_then(Node::path).is_some_and(|path| !path.is_dir());
             if let Some(diagnostic) = said_of(plugin, is_named) {
                 self.diagnostics.push(at(listed, plugin.listed, diagnostic));
             }
@@ -98,20 +98,23 @@ fn listed(texts: &[Arc<Source>]) -> Vec<Node> {
     }
     match tree.get(&["plugins", "path"]).map(|node| &node.kind) {
         Some(Kind::List(items)) => {
-            items.iter().filter(|item| path_of(item).is_some()).cloned().collect()
+            items.iter().filter(|item| item.path().is_some()).cloned().collect()
         }
         _ => Vec::new(),
     }
 }
 
-/// The path that a value names: in a file, from the folder of that file.
-fn path_of(node: &Node) -> Option<PathBuf> {
-    let path = expand(node.text()?)?;
-    match node.origin() {
-        Origin::User | Origin::Found | Origin::Project => {
-            let folder = Path::new(&node.source.name).parent().unwrap_or(Path::new(""));
-            Some(folder.join(path))
+impl Node {
+    /// The path that a value names: in a file, from the folder of that file; in `--set`, from the current
+    /// folder. A leading `~` is the home folder.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        let path = expand(self.text()?)?;
+        match self.origin() {
+            Origin::User | Origin::Found | Origin::Project => {
+                let folder = Path::new(&self.source.name).parent().unwrap_or(Path::new(""));
+                Some(folder.join(path))
+            }
+            Origin::Default | Origin::Set(_) => Some(path),
         }
-        Origin::Default | Origin::Set(_) => Some(path),
     }
 }

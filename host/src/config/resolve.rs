@@ -135,10 +135,10 @@ impl Loader {
             document.table_mut()?.insert("ladder".into(), ladder);
         }
         let tree = document;
-        let read = read?;
+        let mut read = read?;
 
         self.limits(&tree, &read);
-        self.readable(&tree, &read.truncate);
+        place(&tree, &mut read.truncate);
         let models = self.models(&tree, read.models);
         let size = self.window(&tree, &read.window, &models);
         self.summarizer(&tree, read.summarizer.as_ref());
@@ -194,25 +194,6 @@ impl Loader {
             };
             self.report(tree, &path, Diagnostic::error(error.to_string(), error.key.clone()));
         }
-    }
-
-    /// Full texts that go where the model cannot follow.
-    fn readable(&mut self, tree: &Node, truncate: &TruncateOptions) {
-        let folder = truncate.spill_folder();
-        let Some(path) = folder.path().filter(|_| !folder.is_readable()) else { return };
-        // Point at what the user wrote; a folder that is not set is the default.
-        let written = |key: &&str| tree.get(&["truncate", key]).is_some();
-        let key = ["shown-spill", "spill"].into_iter().find(written).unwrap_or("readable");
-        let setting = if truncate.shown_spill.is_some() { "shown-spill" } else { "spill" };
-        let place = truncate.shown_spill.clone().unwrap_or_else(|| path.display().to_string());
-        let message = format!(
-            "the model cannot read full texts: `{place}` lies outside of the folders in `readable`"
-        );
-        let help = format!(
-            "set `{setting}` to a folder below one of them; as it is, notices name no path"
-        );
-        let diagnostic = Diagnostic::warning(message, format!("truncate.{key}")).help(help);
-        self.report(tree, &["truncate", key], diagnostic);
     }
 
     fn models(&mut self, tree: &Node, entries: BTreeMap<String, ModelEntry>) -> ModelTable {
@@ -343,6 +324,50 @@ impl Loader {
     pub(super) fn report(&mut self, tree: &Node, path: &[&str], diagnostic: Diagnostic) {
         let known = (1..=path.len()).rev().find_map(|length| tree.get(&path[..length]));
         self.diagnostics.push(known.unwrap_or(tree).at_value(diagnostic));
+    }
+}
+
+/// Makes the folders of `[truncate]` those that were meant where they were written.
+fn place(tree: &Node, truncate: &mut TruncateOptions) {
+    let of = |node: Option<&Node>| {
+        let node = node.filter(|node| node.text().is_some_and(|text| !text.is_empty()))?;
+        Some(node.path()?.display().to_string())
+    };
+    if let Some(folder) = of(tree.get(&["truncate", "spill"])) {
+        truncate.spill = Some(folder);
+    }
+    if let Some(Kind::List(items)) =
+        tree.get(&["truncate", "readable"]).map(|readable| &readable.kind)
+    {
+        for (folder, item) in truncate.readable.iter_mut().zip(items) {
+            if let Some(placed) = of(Some(item)) {
+                *folder = placed;
+            }
+        }
+    }
+}
+
+impl Config {
+    /// A warning, if full texts go where the model cannot follow. It takes a look at the disk, so
+    /// [`load`] does not ask: who truncates does.
+    pub fn out_of_reach(&self) -> Option<Diagnostic> {
+        let (tree, truncate) = (&self.tree, &self.truncate);
+        let folder = truncate.spill_folder();
+        let path = folder.path().filter(|_| !folder.is_readable())?;
+        // Point at what the user wrote; a folder that is not set is the default.
+        let written = |key: &&str| tree.get(&["truncate", key]).is_some();
+        let key = ["shown-spill", "spill"].into_iter().find(written).unwrap_or("readable");
+        let setting = if truncate.shown_spill.is_some() { "shown-spill" } else { "spill" };
+        let place = truncate.shown_spill.clone().unwrap_or_else(|| path.display().to_string());
+        let message = format!(
+            "the model cannot read full texts: `{place}` lies outside of the folders in `readable`"
+        );
+        let help = format!(
+            "set `{setting}` to a folder below one of them; as it is, notices name no path"
+        );
+        let diagnostic = Diagnostic::warning(message, format!("truncate.{key}")).help(help);
+        let node = tree.get(&["truncate", key]).unwrap_or(tree);
+        Some(node.at_value(diagnostic))
     }
 }
 

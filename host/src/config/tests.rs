@@ -20,9 +20,11 @@ fn user(text: &str) -> Option<Source> {
     Some(Source { name: "~/brute.toml".into(), text, origin: Origin::User })
 }
 
-/// All that is said about a file.
+/// All that is said about a file, by whoever truncates too.
 fn said(text: &str) -> String {
-    without_blanks(&render(&load(&project(text), &layers()).diagnostics, false))
+    let Loaded { config, mut diagnostics, .. } = load(&project(text), &layers());
+    diagnostics.extend(config.as_ref().and_then(Config::out_of_reach));
+    without_blanks(&render(&diagnostics, false))
 }
 
 /// The text without the blanks at the ends of its lines.

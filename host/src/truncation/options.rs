@@ -31,6 +31,7 @@ pub struct TruncateOptions {
     pub strip_ansi: bool,
     /// The folder for the full texts. A leading `~` is the home folder; left out, it is `tool-output`
     /// in brute's folder for data (`~/.local/share/brute` on Linux). Empty: full texts are not saved.
+    /// In a file, a relative path begins at the folder of that file; in `--set`, at the current folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill: Option<String>,
     /// The folder that notices name instead of `spill`, where the reader sees it under another path,
@@ -40,10 +41,12 @@ pub struct TruncateOptions {
     /// The folders that the agent's tool for reading files can open. A leading `~` is the home folder,
     /// links are followed. If full texts go anywhere else, there is a warning, and notices name no path:
     /// they say that the text is kept for the operator. With `shown-spill`, the folders as the reader
-    /// sees them. Empty: it is not known that there is a limit.
+    /// sees them. Empty: it is not known that there is a limit. In a file, relative paths begin at the
+    /// folder of that file; in `--set`, at the current folder.
     #[schemars(example = ["."])]
     pub readable: Vec<String>,
-    /// Full texts that were not used for so long are removed.
+    /// Full texts that were not saved, or saved again, for so long are removed: by `brute truncate`, once
+    /// an hour, and by programs that sweep. These can spare what a conversation that lives still names.
     pub max_age: Span,
     /// The most that full texts may take together; the least recently used go first.
     pub max_total: ByteSize,

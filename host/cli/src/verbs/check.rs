@@ -35,6 +35,7 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
     let (sources, mut loaded) = setup::read(global)?;
     if let Some(config) = &loaded.config {
         loaded.diagnostics.extend(config.warnings(&loaded.layers));
+        loaded.diagnostics.extend(config.out_of_reach());
     }
     let named = [&sources.user, &sources.project].into_iter().flatten();
     let files: Vec<String> = named.map(|source| source.name.clone()).collect();

@@ -1,6 +1,7 @@
 //! `brute truncate`: caps one tool result; a filter.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use brute_core::truncation::FullText;
 use brute_host::truncation::Truncator;
@@ -29,6 +30,9 @@ struct Report {
 
 pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
     let config = setup::load(global, !args.json)?;
+    if let Some(warning) = config.out_of_reach().filter(|_| !args.json && !global.quiet) {
+        setup::show(&[warning]);
+    }
     let truncator = Truncator::new(config.truncate).map_err(Failure::configuration)?;
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
     let input = session::open(file)?;
@@ -36,6 +40,15 @@ pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
         .truncate_reader(args.tool.as_deref(), input)
         .map_err(|error| session::cannot_read(file, &error))?;
     output::data(result.text.as_bytes())?;
+    if let Some(cut) = &result.cut {
+        // Of all conversations, only this result is known here.
+        let live = cut.file_name().into_iter().collect();
+        let swept = truncator.sweep_if_due(SystemTime::now(), &live);
+        let error = swept.and_then(|swept| swept.errors.into_iter().next());
+        if let Some(error) = error.filter(|_| !args.json && !global.quiet) {
+            output::say(&format!("warning: {error}"));
+        }
+    }
     if args.json {
         let full = result.cut.as_ref().map(|cut| &cut.notice.full);
         let (full_text, not_saved) = match full {

@@ -1,5 +1,7 @@
 //! Windows and targets: absurd ones, unknown ones, and ones that cannot be met.
 
+use std::time::{Duration, SystemTime};
+
 use super::place::{Place, SMALL};
 
 #[test]
@@ -128,4 +130,109 @@ fn a_conversation_below_the_trigger_is_copied_byte_for_byte() {
             assert!(ended.err.contains("below the trigger"), "{}", ended.err);
         }
     }
+}
+
+/// What `seq 1 10` prints.
+fn ten() -> String {
+    (1..=10).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_notice_has_a_line_of_its_own() {
+    let whole = ten();
+    for (keep, above, below) in
+        [("head", "1\n2\n", "\n"), ("tail", "", "\n9\n10\n"), ("ends", "1\n", "\n10\n")]
+    {
+        for text in [whole.as_str(), whole.trim_end()] {
+            let line =
+                format!("truncate --set truncate.max-lines=3 --set truncate.keep=\"{keep}\"");
+            let ended = Place::new().piped(&line, text);
+            let (start, end) = (ended.out.find("[brute:truncated: "), ended.out.find(']'));
+            let (start, end) = (start.expect("a notice"), end.expect("a notice") + 1);
+            assert_eq!(&ended.out[..start], above, "{keep}: {}", ended.out);
+            let below = if text.ends_with('\n') { below } else { below.trim_end() };
+            assert_eq!(&ended.out[end..], below, "{keep}: {}", ended.out);
+            assert!(ended.out.lines().count() <= 3);
+        }
+    }
+}
+
+#[test]
+fn a_relative_folder_begins_where_it_is_written() {
+    let place = Place::with([("brute.toml", "[truncate]\nmax-lines = 3\nspill = \"out\"\n")]);
+    std::fs::create_dir(place.path("src")).expect("a folder");
+    let run = |folder: &str, line: &str| {
+        let mut command = place.command(line);
+        let input = std::fs::File::open(place.path("ten.txt")).expect("it is there");
+        let ended = command.current_dir(place.path(folder)).stdin(input).output().expect("it runs");
+        assert!(ended.status.success(), "{ended:?}");
+        String::from_utf8(ended.stderr).expect("text")
+    };
+    place.write("ten.txt", ten());
+    for (folder, line, out) in [
+        ("", "truncate", "out"),
+        ("src", "truncate", "out"),
+        ("src", "truncate --config ../brute.toml", "out"),
+        ("src", "truncate --set 'truncate.spill=\"out\"'", "src/out"),
+    ] {
+        run(folder, line);
+        let files = std::fs::read_dir(place.path(out)).map(Iterator::count);
+        // The text and the stamp of the sweep.
+        assert_eq!(files.ok(), Some(2), "{folder} {line}");
+        std::fs::remove_dir_all(place.path(out)).expect("it can be removed");
+    }
+    // What is readable goes by the same rule, and only who truncates is warned.
+    let text = "[truncate]\nmax-lines = 3\nspill = \"out\"\nreadable = [\"src\"]\n";
+    place.write("brute.toml", text);
+    place.write("small.json", SMALL);
+    for (line, warned) in [
+        ("truncate", true),
+        ("check", true),
+        ("truncate --set 'truncate.readable=[\"..\"]'", false),
+        ("truncate --set 'truncate.spill=\"out\"'", false),
+        ("count ../small.json", false),
+        ("explain ../small.json", false),
+        ("compact ../small.json", false),
+        ("config", false),
+    ] {
+        let said = run("src", line);
+        assert_eq!(said.contains("the model cannot read full texts"), warned, "{line}: {said}");
+    }
+}
+
+#[test]
+fn old_full_texts_go_once_an_hour() {
+    let place = Place::with([("brute.toml", "[truncate]\nmax-lines = 3\nspill = \"out\"\n")]);
+    let hours = |hours: u64| SystemTime::now() - Duration::from_secs(hours * 3600);
+    let age = |name: &str, time: SystemTime| {
+        let file = std::fs::File::options().append(true).open(place.path(name)).expect("a file");
+        file.set_modified(time).expect("a time");
+    };
+    let old = format!("out/{}.txt", "0".repeat(32));
+    let young = format!("out/{}.txt", "1".repeat(32));
+    let is_there = |name: &str| place.path(name).exists();
+    std::fs::create_dir(place.path("out")).expect("a folder");
+    let fill = || {
+        for (name, hours_ago) in [(&old, 8 * 24), (&young, 6 * 24)] {
+            place.write(name, "text");
+            age(name, hours(hours_ago));
+        }
+        place.write("out/notes.txt", "mine");
+        age("out/notes.txt", hours(1000));
+    };
+    fill();
+    // A text that fits is nothing to do.
+    assert_eq!(place.piped("truncate", "short\n").out, "short\n");
+    assert!(is_there(&old));
+    assert_eq!(place.piped("truncate", ten()).err, "");
+    assert!(!is_there(&old) && is_there(&young) && is_there("out/notes.txt"));
+    fill();
+    place.piped("truncate", ten());
+    assert!(is_there(&old), "within the hour");
+    age("out/.swept", hours(2));
+    // Its own text stays, whatever the limit.
+    let ended = place.piped("truncate --json --set truncate.max-total=0", ten());
+    let full = ended.err_json()["full-text"].as_str().expect("it names the file").to_owned();
+    assert!(std::path::Path::new(&full).is_file());
+    assert!(!is_there(&old) && !is_there(&young) && is_there("out/notes.txt"));
 }

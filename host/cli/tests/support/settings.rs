@@ -92,7 +92,9 @@ pub(crate) fn config(text: &str, own_summarizer: bool) -> Result<Config, String>
 
 /// What the tool says about a text that is a configuration or is none, each with its place.
 pub(crate) fn warnings(text: &str) -> Vec<String> {
-    loaded(text, false).diagnostics.iter().map(ToString::to_string).collect()
+    let Loaded { config, mut diagnostics, .. } = loaded(text, false);
+    diagnostics.extend(config.as_ref().and_then(Config::out_of_reach));
+    diagnostics.iter().map(ToString::to_string).collect()
 }
 
 fn loaded(text: &str, own_summarizer: bool) -> Loaded {

@@ -165,3 +165,61 @@ fn a_byte_order_mark_and_carriage_returns_do_no_harm() {
         assert_eq!(good(&project(text)).window.size, Some(5000), "{text:?}");
     }
 }
+
+/// The folders of `[truncate]` go by the file that names them, as those of `[plugins]` do.
+#[test]
+fn a_relative_folder_begins_where_it_is_written() {
+    let home = directories::BaseDirs::new().unwrap().home_dir().display().to_string();
+    let file = |name: &str, origin, text: &str| {
+        Some(Source { name: name.into(), text: text.into(), origin })
+    };
+    let table: [(&str, &str, &str, &str); 4] = [
+        ("out", "/repo/out", "/own/out", "out"),
+        ("./a/../b", "/repo/./a/../b", "/own/./a/../b", "./a/../b"),
+        ("/abs", "/abs", "/abs", "/abs"),
+        ("~/x", &format!("{home}/x"), &format!("{home}/x"), &format!("{home}/x")),
+    ];
+    for (written, in_project, in_own, on_the_line) in table {
+        for key in ["spill", "readable"] {
+            let value = match key {
+                "spill" => format!("{written:?}"),
+                _ => format!("[{written:?}, \"/also\"]"),
+            };
+            let text = format!("[truncate]\n{key} = {value}\n");
+            let set =
+                Sources { set: vec![format!("truncate.{key}={value}")], ..Sources::default() };
+            let user = file("/own/brute.toml", Origin::User, &text);
+            let found = file("/repo/brute.toml", Origin::Found, &text);
+            let asked = file("/repo/brute.toml", Origin::Project, &text);
+            for (sources, expected) in [
+                (Sources { user: user.clone(), ..Sources::default() }, in_own),
+                (Sources { project: found, user, ..Sources::default() }, in_project),
+                (Sources { project: asked, ..Sources::default() }, in_project),
+                (set, on_the_line),
+            ] {
+                let truncate = good(&sources).truncate;
+                match key {
+                    "spill" => assert_eq!(truncate.spill.as_deref(), Some(expected)),
+                    _ => assert_eq!(truncate.readable, [expected, "/also"]),
+                }
+            }
+        }
+    }
+    // None is none.
+    let nowhere = file("/repo/brute.toml", Origin::Found, "[truncate]\nspill = \"\"\n");
+    let sources = Sources { project: nowhere, ..Sources::default() };
+    assert_eq!(good(&sources).truncate.spill.as_deref(), Some(""));
+}
+
+/// Reading a configuration asks no disk whether folders can be read.
+#[test]
+fn only_who_truncates_is_told_what_is_out_of_reach() {
+    let loaded = load(
+        &project("[truncate]\nreadable = [\"/project\"]\nspill = \"/out\"\n"),
+        &Layers::built_in(),
+    );
+    assert!(loaded.diagnostics.is_empty());
+    let warning = loaded.config.unwrap().out_of_reach().expect("a warning");
+    assert_eq!((warning.key.as_str(), warning.severity), ("truncate.spill", Severity::Warning));
+    assert_eq!(Config::default().out_of_reach(), None);
+}
