@@ -284,12 +284,7 @@ fn blockers_name_what_stands_in_the_way() {
         compaction.outcome.blockers().iter().map(|blocker| blocker.kind.to_string()).collect();
     assert_eq!(
         kinds,
-        [
-            "the newest steps",
-            "older turns that no layer of this ladder gives up",
-            "the instructions",
-            "the task"
-        ]
+        ["the newest steps", "older turns that no layer gave up", "the instructions", "the task"]
     );
 }
 

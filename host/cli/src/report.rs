@@ -228,8 +228,7 @@ fn placed(document: &Document, done: &Compaction) -> Outcome {
 
 fn in_the_way(blockers: &[Blocker]) -> String {
     let lines = blockers.iter().map(|blocker| {
-        let words =
-            format!("{}{}: {}", blocker.kind, places(&blocker.messages), blocker.kind.advice());
+        let words = format!("{}{}: {}", blocker.kind, places(&blocker.messages), blocker.advice);
         format!("  {:>9}  {}\n", number(blocker.tokens), style::wrapped(&words, 13))
     });
     format!("in the way:\n{}", lines.collect::<String>())

@@ -93,7 +93,7 @@ impl fmt::Display for BlockerKind {
             Self::Notes => "notes of earlier compactions",
             Self::NewestSteps => "the newest steps",
             Self::Requests => "user messages of the current turn",
-            Self::History => "older turns that no layer of this ladder gives up",
+            Self::History => "older turns that no layer gave up",
         })
     }
 }

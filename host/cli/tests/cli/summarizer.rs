@@ -67,11 +67,10 @@ fn a_summarizer_that_fails_costs_nothing() {
 
     not fitted: no layer could give anything, 1,084 over
     in the way:
-          1,516  older turns that no layer of this ladder gives up (messages 0 to
-                 29): lower `keep-steps`, or add `sliding-window` or `summarize` to
-                 the ladder
-             59  the newest steps (messages 30, 32): lower `keep-steps`, or cap tool
-                 results by `[truncate]`
+          1,516  older turns that no layer gave up (messages 0 to 29): the rungs
+                 that give up turns and steps failed or were not asked: see to that
+             59  the newest steps (messages 30, 32): the rungs that give up turns
+                 and steps failed or were not asked: see to that
     ");
 }
 

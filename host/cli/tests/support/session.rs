@@ -394,9 +394,7 @@ fn describe(pass: &mut Pass, compaction: &Compaction, document: &Document) {
         let places = places.filter_map(|message| document.wire_index(message.id())).collect();
         pass.report.push_str(&format!(
             "\nin the way: {} ({} tokens); {}",
-            blocker.kind,
-            blocker.tokens,
-            blocker.kind.advice()
+            blocker.kind, blocker.tokens, blocker.advice
         ));
         pass.blockers.push((blocker.kind.to_string(), places, blocker.tokens));
     }

@@ -152,9 +152,8 @@ fn ladder(settings: &Value) -> String {
         let name = name.replace('_', "-");
         let _ = writeln!(text, "[[ladder]]\nlayer = \"{name}\"");
         if let Some(steps) = settings["keep_steps"].as_u64() {
-            // Free layers keep one at least: the model has not acted on it yet.
-            let least = u64::from(name != "summarize");
-            let _ = writeln!(text, "keep-steps = {}", steps.max(least));
+            // Layers keep one at least: the model has not acted on it yet.
+            let _ = writeln!(text, "keep-steps = {}", steps.max(1));
         }
     }
     text
