@@ -74,8 +74,8 @@ impl Cut<'_> {
             max_line_chars: usize::MAX,
             keep: Keep::Ends,
         };
-        let mut place = Place { full, is_held };
-        match truncate(self.text.as_bytes(), &limits, &mut place) {
+        let place = Place { full, is_held };
+        match truncate(self.text.as_bytes(), &limits, &place) {
             Outcome::Unchanged(_) => None,
             Outcome::Cut(cut) => Some(cut.text),
         }
@@ -140,7 +140,7 @@ struct Place<'a> {
 }
 
 impl Spill for Place<'_> {
-    fn save(&mut self, _: &[u8]) -> FullText {
+    fn save(&self, _: &[u8]) -> FullText {
         self.full.clone()
     }
 

@@ -163,7 +163,7 @@ fn one_endless_line_is_cut_between_clusters() {
 fn what_truncation_cut_is_shortened_further_under_its_own_notice() {
     struct Disk(Folder);
     impl Spill for Disk {
-        fn save(&mut self, whole: &[u8]) -> FullText {
+        fn save(&self, whole: &[u8]) -> FullText {
             let text = std::str::from_utf8(whole).unwrap();
             self.0.save(text).unwrap();
             FullText::Saved(self.0.place_of(text).unwrap())
@@ -174,8 +174,8 @@ fn what_truncation_cut_is_shortened_further_under_its_own_notice() {
     }
     let root = tempfile::tempdir().unwrap();
     let full = lines(20_000);
-    let mut disk = Disk(Folder::new(root.path().to_str()));
-    let Outcome::Cut(first) = truncate(full.as_bytes(), &Limits::default(), &mut disk) else {
+    let disk = Disk(Folder::new(root.path().to_str()));
+    let Outcome::Cut(first) = truncate(full.as_bytes(), &Limits::default(), &disk) else {
         unreachable!()
     };
     let start = session(&[&first.text]);

@@ -149,7 +149,7 @@ fn what_the_newest_request_shows_stays() {
 fn protected_results_and_the_texts_that_a_code_covers_stay() {
     struct Disk;
     impl Spill for Disk {
-        fn save(&mut self, _: &[u8]) -> FullText {
+        fn save(&self, _: &[u8]) -> FullText {
             FullText::Saved("/spill/0f3a.txt".into())
         }
         fn holds(&self, _: &str) -> bool {
@@ -157,7 +157,7 @@ fn protected_results_and_the_texts_that_a_code_covers_stay() {
         }
     }
     let full = "line\n".repeat(5_000);
-    let cut = truncate(full.as_bytes(), &Limits::default(), &mut Disk).into_text().into_owned();
+    let cut = truncate(full.as_bytes(), &Limits::default(), &Disk).into_text().into_owned();
     let cleared = Mark { kind: MarkKind::Cleared, count: 9 }.write("gone");
     let start = notation::conversation(
         "user go

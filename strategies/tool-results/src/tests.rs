@@ -216,7 +216,7 @@ fn the_place_of_the_full_text_of_a_truncated_result_is_not_lost() {
         }
     }
     let text = "line\n".repeat(5_000);
-    let text = truncate(text.as_bytes(), &Limits::default(), &mut Disk).into_text().into_owned();
+    let text = truncate(text.as_bytes(), &Limits::default(), &Disk).into_text().into_owned();
     let call = |id: &str| {
         let (id, name) = (id.to_owned(), "read".to_owned());
         vec![Part::ToolCall(ToolCall { id, name, arguments: "{}".into() })]
