@@ -57,20 +57,30 @@ fn free_layers(bencher: Bencher<'_, '_>, messages: usize) {
         Rung::new("tool-results", ToolResults::default()),
         Rung::new("sliding-window", SlidingWindow::default()),
     ];
-    descend(bencher, messages, rungs.into());
+    descend(bencher, 1, messages, rungs.into());
 }
 
-/// The same by `sliding-window` alone.
+/// The same where no conversation is in a cache when its turn comes, since a call of a model lies between
+/// two descents of an agent. Here it is descents of other conversations, as many as it takes for all
+/// lengths to be alike: this is the one to compare lengths by.
+#[divan::bench(args = LENGTHS)]
+fn free_layers_apart(bencher: Bencher<'_, '_>, messages: usize) {
+    let rungs = [
+        Rung::new("tool-results", ToolResults::default()),
+        Rung::new("sliding-window", SlidingWindow::default()),
+    ];
+    let others = LENGTHS.iter().max().unwrap_or(&0) / messages;
+    descend(bencher, others.max(1) + 1, messages, rungs.into());
+}
+
+/// A descent by `sliding-window` alone.
 #[divan::bench(args = LENGTHS)]
 fn sliding_window(bencher: Bencher<'_, '_>, messages: usize) {
-    descend(bencher, messages, vec![Rung::new("sliding-window", SlidingWindow::default())]);
+    descend(bencher, 1, messages, vec![Rung::new("sliding-window", SlidingWindow::default())]);
 }
 
-fn descend(bencher: Bencher<'_, '_>, messages: usize, rungs: Vec<Rung>) {
-    // Between two descents of an agent lies a call of a model, so none finds its conversation in a cache. Here
-    // it is other conversations that lie between them, as many as it takes for all lengths to be alike.
-    let apart = (LENGTHS.iter().max().unwrap_or(&0) / messages).max(1) + 1;
-    let starts: Vec<Conversation> = (0..apart).map(|_| conversation(messages)).collect();
+fn descend(bencher: Bencher<'_, '_>, conversations: usize, messages: usize, rungs: Vec<Rung>) {
+    let starts: Vec<Conversation> = (0..conversations).map(|_| conversation(messages)).collect();
     let mut next = starts.iter().cycle();
     let tokens = starts[0].clone().measure(&Approximate);
     let compactor = Compactor::new(Arc::new(Approximate), budget(tokens, tokens / 4));

@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Summarizer = 4,
     /// A fault of brute itself.
     Bug = 70,
+    /// It was interrupted, and has written nothing.
+    Interrupted = 130,
 }
 
 /// The table for `--help`.
@@ -27,7 +29,8 @@ Exit codes:
   2   the command line or brute.toml cannot be used
   3   the input cannot be read or is no conversation, or the output cannot be written
   4   still above target, and the summarizer failed
-  70  a fault of brute itself (please report it)";
+  70  a fault of brute itself (please report it)
+  130 interrupted; nothing was written";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use brute_core::TokenCounter;
 use brute_host::config::{
@@ -17,6 +18,9 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Progress;
 use crate::style::{WARN, number, styled};
+
+/// How long an interrupted command waits for what it began to stop.
+const LAST_MOMENT: Duration = Duration::from_millis(500);
 
 /// What a conversation is counted by.
 pub(crate) struct Counting {
@@ -214,16 +218,51 @@ pub(crate) fn run(
         .build()
         .map_err(|error| Failure { exit: Exit::Bug, message: format!("no runtime: {error}") })?;
     let conversation = document.conversation().clone();
-    let done = runtime.block_on(async {
+    let compacting = async {
         match sizing.now {
             true => compactor.compact_now(conversation).await,
             false => compactor.compact(conversation).await,
         }
+    };
+    let done = runtime.block_on(async {
+        tokio::select! {
+            done = compacting => Some(done),
+            () = interrupted() => None,
+        }
     });
-    // A layer that overran its time may still be at work: nobody waits for it.
-    runtime.shutdown_background();
     progress.finish();
-    Ok(done)
+    match done {
+        Some(done) => {
+            // A layer that overran its time may still be at work: nobody waits for it.
+            runtime.shutdown_background();
+            Ok(done)
+        }
+        None => {
+            // Time to stop a summarizer that is at work. Nobody else would.
+            runtime.shutdown_timeout(LAST_MOMENT);
+            let message = "interrupted; nothing was written".to_owned();
+            Err(Failure { exit: Exit::Interrupted, message })
+        }
+    }
+}
+
+/// Waits until somebody wants the command to end.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut ends) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = ends.recv() => {}
+            }
+            return;
+        }
+    }
+    if tokio::signal::ctrl_c().await.is_err() {
+        // There is no way to be told.
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Where a new configuration goes.

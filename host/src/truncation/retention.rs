@@ -60,7 +60,8 @@ impl Truncator {
     /// let folder = tempfile::tempdir()?;
     /// let spill = Some(folder.path().display().to_string());
     /// let truncator = Truncator::new(TruncateOptions { spill, ..Default::default() })?;
-    /// let result = truncator.truncate(None, "row\n".repeat(5000).as_bytes());
+    /// let rows = "row\n".repeat(5000);
+    /// let result = truncator.truncate(None, rows.as_bytes());
     /// let conversation = [result.text.as_ref()];
     /// let live: HashSet<String> = conversation.into_iter().filter_map(named_in).collect();
     /// let swept = truncator.sweep_if_due(SystemTime::now(), &live);

@@ -183,6 +183,7 @@ fn help_lists_verbs_and_exit_codes() {
       3   the input cannot be read or is no conversation, or the output cannot be written
       4   still above target, and the summarizer failed
       70  a fault of brute itself (please report it)
+      130 interrupted; nothing was written
     ");
 }
 

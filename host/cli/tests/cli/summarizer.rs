@@ -132,3 +132,36 @@ fn a_file_that_came_with_a_folder_runs_no_program() {
     "#);
     assert_eq!(place.names(), ["brute.toml", "long.json"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_stops_its_summarizer_and_writes_nothing() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    let place = Place::new();
+    let program = command(r#""sh", "-c", "echo $$ > began; mv began pid; exec sleep 60""#);
+    let ladder = "[[ladder]]\nlayer = \"summarize\"\n";
+    place.write("own.toml", format!("[summarizer]\n{program}\n{ladder}"));
+    place.write("long.json", long());
+    let line = "compact long.json --window 8k --to 500 --config own.toml -o out.json";
+    let mut brute =
+        place.command(line).stderr(Stdio::piped()).spawn().expect("the built binary runs");
+    let begun = Instant::now();
+    while !place.path("pid").exists() && begun.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let signal = |how: &str, pid: &str| {
+        let sent = Command::new("kill").args([how, pid]).stderr(Stdio::null()).status();
+        sent.expect("there is `kill`").success()
+    };
+    assert!(signal("-TERM", &brute.id().to_string()));
+    assert_eq!(brute.wait().expect("it ends").code(), Some(130));
+    assert!(!place.path("out.json").exists());
+    let pid = place.read("pid").trim().to_owned();
+    let begun = Instant::now();
+    while signal("-0", &pid) && begun.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!signal("-0", &pid), "the summarizer is still there");
+}
