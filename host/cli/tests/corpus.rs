@@ -6,6 +6,8 @@
 
 #[path = "corpus/laws.rs"]
 mod laws;
+#[path = "corpus/plugins.rs"]
+mod plugins;
 #[path = "support/validate.rs"]
 mod validate;
 
@@ -15,6 +17,7 @@ use std::path::{Path, PathBuf};
 use brute_host::formats::{Document, ReadError, ReadOptions};
 
 use laws::{Ladder, Row, compact};
+use plugins::Plugins;
 
 /// The folders whose files are to be read.
 const READ: [&str; 4] = ["anthropic-messages", "openai-chat", "swe-agent", "tau2"];
@@ -103,6 +106,14 @@ impl Tally {
     }
 }
 
+/// Layers of plugins on the conversation that `options` read.
+fn tried(plugins: &mut Plugins, bytes: &[u8], options: &ReadOptions) -> Vec<String> {
+    match Document::read(bytes, options) {
+        Ok(document) => plugins.try_on(document.conversation()),
+        Err(error) => vec![error.to_string()],
+    }
+}
+
 /// The end of a name that is too long for the table.
 fn shortened(name: &str) -> String {
     let chars: Vec<char> = name.chars().collect();
@@ -121,6 +132,8 @@ fn real_sessions_stay_whole() {
     }
     say(&format!("{:<46} {:>7} {:<9} {:>8} {:>8}", "file", "window", "ladder", "before", "after"));
     let mut tally = Tally::default();
+    let spill = tempfile::tempdir().unwrap();
+    let mut plugins = Plugins::load(spill.path());
     for path in files(&root) {
         let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned();
         let is_wanted = READ.iter().any(|folder| name.starts_with(folder));
@@ -129,6 +142,10 @@ fn real_sessions_stay_whole() {
             Reading::Conversations(found, mended) if is_wanted => {
                 for options in &found {
                     tally.compacted(&name, &bytes, options, mended);
+                    for law in tried(&mut plugins, &bytes, options) {
+                        say(&format!("    FAILED: {name}: {law}"));
+                        tally.failed += 1;
+                    }
                 }
             }
             // Read, though its folder promises nothing.
@@ -145,6 +162,7 @@ fn real_sessions_stay_whole() {
             Reading::Refused(_) => tally.passed += 1,
         }
     }
+    plugins.told().iter().for_each(|line| say(line));
     say(&format!(
         "corpus: {} passed, {} failed, {} skipped",
         tally.passed, tally.failed, tally.skipped
