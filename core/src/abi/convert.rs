@@ -130,6 +130,11 @@ fn edit_from_raw((index, raw): (usize, RawEdit)) -> Result<Edit, LayerError> {
     })
 }
 
+/// A message without the line breaks that panics and parsers like to put into theirs.
+pub(super) fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 pub(super) fn error_to_raw(error: &LayerError) -> RawError {
     RawError {
         message: error.to_string().into(),
@@ -139,7 +144,7 @@ pub(super) fn error_to_raw(error: &LayerError) -> RawError {
 }
 
 pub(super) fn error_from_raw(raw: RawError) -> LayerError {
-    let message = raw.message.into_string();
+    let message = one_line(&raw.message);
     match LayerErrorKind::from_byte(raw.kind) {
         Some(LayerErrorKind::Summarizer) => LayerError::summarizer(message),
         Some(LayerErrorKind::Layer) | None => LayerError::new(message),

@@ -7,10 +7,13 @@ use abi_stable::library::{AbiHeaderRef, LibHeader, LibraryError};
 use abi_stable::sabi_trait::TD_Opaque;
 use abi_stable::std_types::{ROption, RResult, RStr, RString};
 
-use super::convert::{completion_to_raw, error_from_raw, level_from_byte, plan_from_raw};
+use super::convert::{completion_to_raw, error_from_raw, level_from_byte, one_line, plan_from_raw};
 use super::guard::caught;
 use super::lend::{Flat, flat_parts};
-use super::raw::{LayerBox, PluginRef, RawCompletion, RawHost, RawHost_TO, RawPrompt, RawStrategy};
+use super::raw::{
+    LayerBox, PANICKED, PluginRef, RawCompletion, RawError, RawHost, RawHost_TO, RawPrompt,
+    RawStrategy,
+};
 use crate::{CompletionError, Host, LayerError, Plan, Prompt, Strategy, Window};
 use abi_stable::sabi_types::RRef;
 
@@ -84,8 +87,18 @@ pub struct Exported {
 pub struct BuildFailure {
     /// The option at fault, if it is one in particular.
     pub option: Option<String>,
-    /// What is wrong.
+    /// What is wrong, on one line.
     pub message: String,
+    /// Whether it panicked, which is no fault of the options.
+    pub panicked: bool,
+}
+
+impl BuildFailure {
+    fn of(error: RawError) -> Self {
+        let option = Some(error.option.into_string()).filter(|name| !name.is_empty());
+        let message = one_line(&error.message);
+        Self { option, message, panicked: error.kind == PANICKED }
+    }
 }
 
 impl Exported {
@@ -101,9 +114,7 @@ impl Exported {
     pub fn schema(&self) -> Result<String, BuildFailure> {
         match (self.raw.schema)() {
             RResult::ROk(schema) => Ok(schema.into_string()),
-            RResult::RErr(error) => {
-                Err(BuildFailure { option: None, message: error.message.into_string() })
-            }
+            RResult::RErr(error) => Err(BuildFailure::of(error)),
         }
     }
 
@@ -114,10 +125,7 @@ impl Exported {
     pub fn build(&self, options: &str) -> Result<PluginLayer, BuildFailure> {
         match (self.raw.build)(RStr::from_str(options)) {
             RResult::ROk(layer) => Ok(PluginLayer { layer }),
-            RResult::RErr(error) => {
-                let option = Some(error.option.into_string()).filter(|name| !name.is_empty());
-                Err(BuildFailure { option, message: error.message.into_string() })
-            }
+            RResult::RErr(error) => Err(BuildFailure::of(error)),
         }
     }
 }

@@ -64,8 +64,8 @@ pub enum ManifestError {
     /// They end too early, or say that they are longer than a manifest can be.
     #[error("its manifest is cut off")]
     CutOff,
-    /// The text is not UTF-8.
-    #[error("its manifest is not UTF-8")]
+    /// The text is not UTF-8, or holds characters that would do something to a terminal.
+    #[error("its manifest is not plain text")]
     NotText,
     /// A line that every manifest has is missing or cannot be read.
     #[error("its manifest has no readable `{key}`")]
@@ -96,7 +96,11 @@ impl Manifest {
         let length = u32::from_le_bytes(*length) as usize;
         let text = rest.get(..length).filter(|_| length <= LONGEST);
         let text = text.ok_or(ManifestError::CutOff)?;
-        Self::parse(std::str::from_utf8(text).map_err(|_| ManifestError::NotText)?)
+        let text = std::str::from_utf8(text).map_err(|_| ManifestError::NotText)?;
+        match text.chars().any(|char| char.is_control() && char != '\n') {
+            true => Err(ManifestError::NotText),
+            false => Self::parse(text),
+        }
     }
 
     fn parse(text: &str) -> Result<Self, ManifestError> {
@@ -182,6 +186,7 @@ const fn write<const N: usize>(entries: &[Entry], mut writer: Writer<N>) -> Writ
     let mut index = 0;
     while index < entries.len() {
         let entry = &entries[index];
+        assert_name(entry.name);
         writer.line("strategy", entry.name);
         writer.line("version", entry.version);
         writer.line("summary", entry.summary);
@@ -191,6 +196,20 @@ const fn write<const N: usize>(entries: &[Entry], mut writer: Writer<N>) -> Writ
         index += 1;
     }
     writer
+}
+
+/// A compile error of the plugin, where its author sees it.
+const fn assert_name(name: &str) {
+    let bytes = name.as_bytes();
+    assert!(!bytes.is_empty(), "NAME of a strategy must not be empty");
+    let mut index = 0;
+    while index < bytes.len() {
+        assert!(
+            matches!(bytes[index], b'a'..=b'z' | b'0'..=b'9' | b'-'),
+            "NAME of a strategy must be in kebab-case: small letters, digits and `-`"
+        );
+        index += 1;
+    }
 }
 
 /// Writes bytes while the compiler runs; or only counts them.
@@ -217,8 +236,8 @@ impl<const N: usize> Writer<N> {
         while index < bytes.len() {
             // A compile error of the plugin, where its author sees it.
             assert!(
-                bytes[index] != b'\n' && bytes[index] != b'\r',
-                "NAME, VERSION and SUMMARY of a strategy must be single lines"
+                !bytes[index].is_ascii_control(),
+                "NAME, VERSION and SUMMARY of a strategy must be single lines of plain text"
             );
             index += 1;
         }
@@ -281,6 +300,17 @@ mod tests {
             let expected =
                 if end < MAGIC.len() { ManifestError::NoMagic } else { ManifestError::CutOff };
             assert_eq!(error, expected, "{end}");
+        }
+    }
+
+    #[test]
+    fn what_would_do_something_to_a_terminal_is_refused() {
+        for summary in ["\u{1b}[2K", "a\rb", "\u{9b}8m", "a\tb"] {
+            let text = format!("abi 1\ncore 0.1.0\nrustc x\nstrategy a\nsummary {summary}\n");
+            let mut bytes = MAGIC.to_vec();
+            bytes.extend((text.len() as u32).to_le_bytes());
+            bytes.extend(text.as_bytes());
+            assert_eq!(Manifest::read(&bytes), Err(ManifestError::NotText), "{summary:?}");
         }
     }
 

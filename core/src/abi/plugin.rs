@@ -11,8 +11,8 @@ use super::convert::{completion_from_raw, error_to_raw, level_to_byte, plan_to_r
 use super::guard::watched;
 use super::lend::Lent;
 use super::raw::{
-    HostRef, LayerBox, Plugin, PluginRef, RawError, RawLayer, RawLayer_TO, RawPlan, RawPrompt,
-    RawStrategy, RawWindow,
+    HostRef, LayerBox, PANICKED, Plugin, PluginRef, RawError, RawLayer, RawLayer_TO, RawPlan,
+    RawPrompt, RawStrategy, RawWindow,
 };
 use crate::{
     Completion, CompletionError, Configure, Host, LayerError, LogLevel, Prompt, Strategy,
@@ -72,7 +72,7 @@ extern "C" fn build<T: Configure>(options: RStr<'_>) -> RResult<LayerBox, RawErr
             RResult::ROk(RawLayer_TO::from_value(Guarded::new(strategy), TD_Opaque))
         }
         Ok(Err(error)) => RResult::RErr(error),
-        Err(panic) => RResult::RErr(failure(panic)),
+        Err(panic) => RResult::RErr(RawError { kind: PANICKED, ..failure(panic) }),
     }
 }
 
@@ -151,8 +151,9 @@ impl Host for HostOf<'_, '_> {
 /// test the strategies in Rust as well, and name every strategy that the library offers. A strategy is
 /// any type that implements [`Configure`].
 ///
-/// A panic in the options, in the plan or when the layer is dropped becomes an error of the layer. For
-/// that, the library must be built with `panic = "unwind"`; another setting does not compile.
+/// A panic in the options or in the plan becomes an error of the layer; one when the layer is dropped ends
+/// there, with nobody left to tell. For that, the library must be built with `panic = "unwind"`; another
+/// setting does not compile.
 ///
 /// ```
 /// use brute_core::{Configure, Host, LayerError, OptionsError, Plan, Strategy, Window};

@@ -135,6 +135,9 @@ pub struct RawError {
     pub kind: u8,
 }
 
+/// A kind of error, beside those of layers: the strategy panicked where it was built.
+pub const PANICKED: u8 = 2;
+
 /// A request to the summarizer.
 #[repr(C)]
 #[derive(StableAbi)]

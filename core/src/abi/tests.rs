@@ -130,7 +130,8 @@ fn plan(act: &str, host: &TestHost) -> Result<Plan, LayerError> {
 #[test]
 fn options_that_are_not_taken_come_back_with_their_name() {
     let failure = acts("refuse").err().unwrap();
-    let expected = BuildFailure { option: Some("act".into()), message: "not that".into() };
+    let expected =
+        BuildFailure { option: Some("act".into()), message: "not that".into(), panicked: false };
     assert_eq!(failure, expected);
     let library = Library::of_module(plugin(vec![exported::<Acts>()]));
     let failure = library.strategies().next().unwrap().build(r#"{"akt":1}"#).err().unwrap();
@@ -140,7 +141,9 @@ fn options_that_are_not_taken_come_back_with_their_name() {
 #[test]
 fn panics_become_errors_with_their_place() {
     let place = "core/src/abi/tests.rs:";
-    let failure = acts("panic in build").err().unwrap().message;
+    let failure = acts("panic in build").err().unwrap();
+    assert!(failure.panicked);
+    let failure = failure.message;
     assert!(failure.contains(place) && failure.ends_with(": in build"), "{failure}");
     let error = plan("panic", &TestHost::new()).unwrap_err().to_string();
     assert!(error.contains(place) && error.ends_with(": in plan"), "{error}");

@@ -55,7 +55,8 @@ impl std::error::Error for Counterexample {}
 /// # Errors
 /// The first law that it breaks, on the smallest conversation that shows it.
 pub fn check(strategy: &dyn Strategy, cases: u32) -> Result<(), Box<Counterexample>> {
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let max_shrink_iters = 10_000;
+    let config = Config { cases, max_shrink_iters, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let tried = (generate::conversation(BLOCKS), 0_u64..110);
     let sized = tried.prop_map(|(conversation, share)| {
@@ -104,6 +105,20 @@ mod tests {
             let last = window.len().saturating_sub(1);
             Ok(Plan::of(vec![Edit::Drop { span: last..window.len() }]))
         }
+    }
+
+    /// Fails, whatever it is shown.
+    struct Fails;
+
+    impl Strategy for Fails {
+        fn plan(&self, _: &Window<'_>, _: &dyn Host) -> Result<Plan, LayerError> {
+            Err(LayerError::new("not today"))
+        }
+    }
+
+    #[test]
+    fn a_layer_that_fails_does_not_conform() {
+        assert_eq!(check(&Fails, 64).unwrap_err().broken, "failed: not today");
     }
 
     #[test]

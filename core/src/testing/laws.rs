@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::apply::says_nothing;
 use crate::testing::TestHost;
 use crate::{
-    Approximate, Conversation, Flow, Message, Outline, Protection, Strategy, TokenCounter,
+    Approximate, Conversation, Flow, LayerErrorKind, Message, Outline, Protection, Strategy,
+    TokenCounter,
 };
 
 /// Rounds after which a layer that wants another one is said to loop.
@@ -27,9 +28,11 @@ pub fn check_strategy(
         if now.measure(&Approximate) <= target {
             return Ok(now);
         }
-        // A layer that fails is a layer that declines.
-        let Ok(plan) = host.plan(strategy, &now, target) else {
-            return Ok(now);
+        let plan = match host.plan(strategy, &now, target) {
+            Ok(plan) => plan,
+            // A layer whose summarizer fails declines.
+            Err(error) if error.kind() == LayerErrorKind::Summarizer => return Ok(now),
+            Err(error) => return Err(format!("failed: {error}")),
         };
         if host.plan(strategy, &now, target).as_ref() != Ok(&plan) {
             return Err("deterministic: the same window gave two plans".to_owned());

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use brute_host::formats::Format;
-use brute_host::plugins::TRUST_VARIABLE;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -34,17 +33,15 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 
-    /// Trust the plugins in this folder for this run (may be repeated)
-    #[arg(long, global = true, value_name = "DIR", env = TRUST_VARIABLE, hide_env_values = true, value_delimiter = PATH_SEPARATOR)]
+    /// Trust the plugins in this folder for this run (may be repeated; so does
+    /// $BRUTE_TRUST_PLUGINS, with absolute paths)
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) trust_plugins: Vec<PathBuf>,
 
     /// Say less: no progress, no notes on standard error
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 }
-
-/// What stands between the folders of a list in an environment variable.
-const PATH_SEPARATOR: char = if cfg!(windows) { ';' } else { ':' };
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {

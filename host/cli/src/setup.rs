@@ -1,7 +1,7 @@
 //! From the command line and `brute.toml` to a compactor.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use brute_host::config::{
 use brute_host::formats::Document;
 use brute_host::ladder::{Compaction, Compactor};
 use brute_host::layers::{Layers, nearest};
+use brute_host::plugins::TRUST_VARIABLE;
 
 use crate::args::{self, Global};
 use crate::exit::{Exit, Failure};
@@ -53,7 +54,16 @@ pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure
         false => places(global, &cwd).read(&cwd).map_err(unreadable)?,
     };
     sources.set.clone_from(&global.set);
-    for folder in &global.trust_plugins {
+    let variable = std::env::var_os(TRUST_VARIABLE).unwrap_or_default();
+    let named: Vec<PathBuf> =
+        std::env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    // A relative one would hold in every folder that its user goes to, whoever made it.
+    if let Some(folder) = named.iter().find(|folder| folder.is_relative()) {
+        let folder = folder.display();
+        let message = format!("`{TRUST_VARIABLE}` names `{folder}`, which is no absolute path");
+        return Err(Failure::configuration(message));
+    }
+    for folder in named.iter().chain(&global.trust_plugins) {
         sources.trust.add_folder(folder).map_err(|error| {
             let folder = folder.display();
             Failure::configuration(format!("cannot trust the plugins in `{folder}`: {error}"))

@@ -26,7 +26,8 @@ pub struct Places {
     pub project: Option<PathBuf>,
     /// Whether the project's was asked for by name, and not only found.
     pub asked: bool,
-    /// Where the user's word on plugins is kept, beside their own file; there may be no such file.
+    /// Where the user's word on plugins is kept: in their folder for configuration, whatever any variable
+    /// says of their file, since that may name one in a repository. There may be no such file.
     pub trust: Option<PathBuf>,
 }
 
@@ -69,13 +70,7 @@ impl Places {
         variable: Option<OsString>,
         usual: Option<PathBuf>,
     ) -> Self {
-        // Whoever has no file of their own, by that variable, has trusted nothing either.
-        let beside = match &variable {
-            Some(name) if name.is_empty() => None,
-            Some(name) => Some(cwd.join(name)),
-            None => usual.clone(),
-        };
-        let trust = beside.map(|file| file.with_file_name(TRUST_FILE_NAME));
+        let trust = usual.as_ref().map(|file| file.with_file_name(TRUST_FILE_NAME));
         let user = match variable {
             Some(name) if name.is_empty() => None,
             // Named, but not there: reading it will say so.
@@ -156,7 +151,12 @@ mod tests {
 
         let asked = Places::of(&deep, Some(Path::new("x.toml")), Some("".into()), Some(user));
         let project = Some(deep.join("x.toml"));
-        assert_eq!(asked, Places { user: None, project, asked: true, trust: None });
+        assert_eq!((asked.user, asked.project, asked.asked), (None, project, true));
+
+        // A repository that names its own file as the user's brings no trust along.
+        let named = Some(deep.join("brute.toml").into_os_string());
+        let places = Places::of(&deep, None, named, Some(root.path().join("home/brute.toml")));
+        assert_eq!(places.trust, Some(root.path().join("home/trusted-plugins.toml")));
 
         let own = Places::of(&deep, None, None, Some(file.clone()));
         assert_eq!((own.user, own.project), (Some(file), None));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::Sources;
 use super::diagnostic::{Diagnostic, Origin, Source};
+use super::document::rung_fields;
 use super::node::{Kind, Node};
 use super::resolve::Loader;
 use crate::layers::Layers;
@@ -35,6 +36,16 @@ impl Loader {
             diagnostics: Vec::new(),
         };
         for (plugin, kind) in plugins.kinds() {
+            let is_own = |name: &str| rung_fields().iter().any(|field| field.name == name);
+            if let Some(field) = kind.fields().iter().find(|field| is_own(&field.name)) {
+                let (path, layer, option) = (plugin.path.display(), &kind.name, &field.name);
+                let message = format!(
+                    "the layer `{layer}` of `{path}` has an option `{option}`, which is a key of every rung"
+                );
+                let help = "its author has to call the option something else";
+                let diagnostic = Diagnostic::error(message, KEY).help(help);
+                loader.diagnostics.push(at(&listed, plugin.listed, diagnostic));
+            }
             let Some(known) = loader.layers.get(&kind.name) else {
                 loader.layers.add(kind.clone());
                 continue;

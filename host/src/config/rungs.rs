@@ -83,7 +83,7 @@ impl Loader {
         if limit.is_some_and(|limit| limit.is_zero()) {
             let message = "`timeout` is 0, which leaves the layer no time";
             let diagnostic = Diagnostic::error(message, format!("{path}.timeout"));
-            self.report(item, &["timeout"], diagnostic.help("leave it out for no limit"));
+            self.report(item, &["timeout"], diagnostic.help("leave it out for the usual one"));
         }
         let strategy = self.strategy(kind, item, &options, path);
         let read = read?;
@@ -124,6 +124,14 @@ impl Loader {
                 let diagnostic = Diagnostic::error(message, format!("{path}.{option}"));
                 let at = if item.get(&[&option]).is_some() { &option } else { "layer" };
                 self.report(item, &[at], diagnostic.help(doc(&option)));
+            }
+            BuildError::Failed(reason) => {
+                let of = kind
+                    .plugin
+                    .as_ref()
+                    .map_or_else(String::new, |path| format!(" of `{}`", path.display()));
+                let message = format!("the layer `{}`{of} cannot be built: {reason}", kind.name);
+                self.report(item, &["layer"], Diagnostic::error(message, path));
             }
             BuildError::Form(whole) => {
                 // The error does not say which option it is about: try each by itself.

@@ -11,7 +11,15 @@ impl Config {
     ///
     /// It is for whoever checks a file: in the course of work, these would only be repeated.
     pub fn warnings(&self, layers: &Layers) -> Vec<Diagnostic> {
-        [self.unused_summarizer(layers), self.capped_trigger()].into_iter().flatten().collect()
+        let found = [self.no_rung(), self.unused_summarizer(layers), self.capped_trigger()];
+        found.into_iter().flatten().collect()
+    }
+
+    fn no_rung(&self) -> Option<Diagnostic> {
+        let message = "the ladder has no rung, so that nothing can be given up";
+        let help = "leave `ladder` out for the default one";
+        let warning = || self.at(&["ladder"], Diagnostic::warning(message, "ladder").help(help));
+        self.ladder.is_empty().then(warning)
     }
 
     fn unused_summarizer(&self, layers: &Layers) -> Option<Diagnostic> {
@@ -73,6 +81,7 @@ mod tests {
             (summarizer.to_owned(), None),
             (format!("{summarizer}{}", rung("summarize")), None),
             (format!("{summarizer}{}", rung("tool-results")), Some("summarizer")),
+            ("ladder = []\n".into(), Some("ladder")),
             ("[trigger]\ncompact-at = 0.9\n".into(), None),
             ("[trigger]\ncompact-at = 0.99\n".into(), Some("trigger.compact-at")),
             ("[trigger]\ncompact-at = 0.7\n[window]\nreserve = 0.3\n".into(), None),

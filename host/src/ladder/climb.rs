@@ -314,7 +314,9 @@ impl<'c> Descent<'c> {
         self.tell(Event::LayerStart { rung: rung.name.clone() });
         let mut report = report(rung, RungResult::Declined, self.size());
         let begun = Instant::now();
-        let limit = rung.timeout.map(|whole| TimeLimit { whole, until: (begun + whole).into() });
+        // A limit beyond what a clock can say is none.
+        let until = |whole| begun.checked_add(whole).map(|until| (whole, until.into()));
+        let limit = rung.timeout.and_then(until).map(|(whole, until)| TimeLimit { whole, until });
         report.result = self.rounds(rung, limit, &mut report).await;
         report.after = self.size();
         report.duration = begun.elapsed();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use brute_core::Strategy;
@@ -48,7 +48,15 @@ impl Rung {
 /// A layer that fails three times in a row, or that overran its time and may still be at work, is not
 /// asked again. A summarizer that fails is not the layer's fault.
 #[derive(Debug, Clone, Default)]
-pub struct Health(Arc<AtomicU32>);
+pub struct Health(Arc<Marks>);
+
+#[derive(Debug, Default)]
+struct Marks {
+    /// Failures in a row.
+    failures: AtomicU32,
+    /// It stays so, whatever another descent sees of the layer.
+    overran: AtomicBool,
+}
 
 impl Health {
     /// Failures in a row after which a layer is given up.
@@ -56,19 +64,22 @@ impl Health {
 
     /// Whether the layer is not asked any more.
     pub fn is_given_up(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= Self::MOST_FAILURES
+        let failures = self.0.failures.load(Ordering::Relaxed);
+        failures >= Self::MOST_FAILURES || self.0.overran.load(Ordering::Relaxed)
     }
 
     pub(super) fn worked(&self) {
-        self.0.store(0, Ordering::Relaxed);
+        if !self.is_given_up() {
+            self.0.failures.store(0, Ordering::Relaxed);
+        }
     }
 
     pub(super) fn failed(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.0.failures.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn overran(&self) {
-        self.0.store(Self::MOST_FAILURES, Ordering::Relaxed);
+        self.0.overran.store(true, Ordering::Relaxed);
     }
 }
 
@@ -88,4 +99,28 @@ pub enum OnError {
     Next,
     /// The descent ends.
     Stop,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layer_that_was_given_up_stays_so_whatever_another_descent_sees() {
+        let overran = Health::default();
+        overran.overran();
+        let failed = Health::default();
+        (0..3).for_each(|_| failed.failed());
+        for health in [overran, failed] {
+            health.clone().worked();
+            assert!(health.is_given_up());
+        }
+        let unsteady = Health::default();
+        for _ in 0..5 {
+            unsteady.failed();
+            unsteady.failed();
+            unsteady.worked();
+        }
+        assert!(!unsteady.is_given_up());
+    }
 }

@@ -1,7 +1,7 @@
 //! One round of a rung: its plan, and what becomes of the conversation by it. Off the async threads, since
 //! both cost what the conversation is long, and on one thread, whose caches have it then.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -104,6 +104,7 @@ pub(super) async fn ask(
         given_up: watched,
         log: Mutex::default(),
         calls: AtomicUsize::new(0),
+        waits: AtomicBool::new(false),
     });
     let planning = {
         let (host, lent) = (Arc::clone(&host), lent.clone());
@@ -124,9 +125,14 @@ pub(super) async fn ask(
         Some(limit) => match tokio::time::timeout_at(limit.until, planning).await {
             Ok(planned) => planned,
             Err(_) => {
-                overran = true;
-                let limit = limit.whole;
-                Ok(Err(LayerError::new(format!("no plan within the time limit of {limit:?}"))))
+                // A layer that waits for the summarizer is not to blame, and ends with its wait.
+                let waits = host.waits.load(Ordering::Relaxed);
+                overran = !waits;
+                let said = format!("no plan within the time limit of {:?}", limit.whole);
+                Ok(Err(match waits {
+                    true => LayerError::summarizer(format!("{said}: the summarizer is not done")),
+                    false => LayerError::new(said),
+                }))
             }
         },
     };
@@ -154,6 +160,8 @@ struct LentHost {
     given_up: watch::Receiver<()>,
     log: Mutex<Vec<(LogLevel, String)>>,
     calls: AtomicUsize,
+    /// Whether the rung waits for the summarizer just now.
+    waits: AtomicBool,
 }
 
 impl Host for LentHost {
@@ -175,13 +183,16 @@ impl Host for LentHost {
             return Err(out_of_time());
         }
         self.calls.fetch_add(1, Ordering::Relaxed);
-        self.runtime.block_on(async {
+        self.waits.store(true, Ordering::Relaxed);
+        let answer = self.runtime.block_on(async {
             tokio::select! {
                 biased;
                 _ = given_up.changed() => Err(out_of_time()),
                 answer = summarizer.complete(prompt) => answer,
             }
-        })
+        });
+        self.waits.store(false, Ordering::Relaxed);
+        answer
     }
 
     fn log(&self, level: LogLevel, message: &str) {

@@ -57,6 +57,9 @@ pub enum BuildError {
     /// They do not have the form that the strategy's schema describes.
     #[error("{0}")]
     Form(String),
+    /// It is not the options: the strategy failed where it is built.
+    #[error("it failed: {0}")]
+    Failed(String),
     /// One of them is out of range, or contradicts another.
     #[error("`{option}`: {message}")]
     Option {

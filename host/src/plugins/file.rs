@@ -49,6 +49,9 @@ pub struct PluginFile {
     pub manifest: Manifest,
 }
 
+/// Bytes that no library has: whoever names a larger file does not have it read.
+const LARGEST: u64 = 1 << 30;
+
 /// Why a file is no plugin that can be loaded here.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -84,8 +87,16 @@ impl PluginFile {
     /// If it is no whole plugin for this machine.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let path = fs::canonicalize(path)?;
-        if !fs::metadata(&path)?.is_file() {
-            return Err(FileError::NotALibrary("it is no regular file".to_owned()));
+        let metadata = fs::metadata(&path)?;
+        let unfit = match metadata.len() {
+            _ if !metadata.is_file() => Some("it is no regular file"),
+            // Files of the system that are never done are of no size, too.
+            0 => Some("it is empty"),
+            LARGEST.. => Some("it is larger than any"),
+            _ => None,
+        };
+        if let Some(why) = unfit {
+            return Err(FileError::NotALibrary(why.to_owned()));
         }
         let bytes = fs::read(&path)?;
         let manifest = Manifest::read(manifest_bytes(&bytes)?)?;
@@ -135,7 +146,6 @@ fn not_whole(bytes: &[u8], error: &object::Error) -> FileError {
     // The tables of sections stand at the end of a file, so this is how a cut shows.
     match object::FileKind::parse(bytes) {
         Ok(_) => FileError::CutOff,
-        Err(_) if bytes.is_empty() => FileError::NotALibrary("it is empty".to_owned()),
         Err(_) => FileError::NotALibrary(error.to_string()),
     }
 }

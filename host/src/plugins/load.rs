@@ -4,10 +4,14 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use brute_core::abi::{HEADER_SYMBOL, Header, Library, Manifest};
+
+use tempfile::TempDir;
 
 use super::{Digest, PluginFile};
 
@@ -17,7 +21,7 @@ pub enum LoadError {
     /// It was built for another ABI, or for another version of it.
     #[error(
         "it was built against {found}, and this program has {expected}: {}",
-        match found.abi > expected.abi { true => "get a newer brute", false => "build it again against this version" }
+        match age(found) > age(expected) { true => "get a newer brute", false => "build it again against this version" }
     )]
     Mismatch {
         /// What it was built against.
@@ -31,17 +35,27 @@ pub enum LoadError {
     /// The system does not open it.
     #[error("the system does not open it: {0}")]
     Open(String),
-    /// Another file was loaded from the same path before, and stays loaded.
-    #[error("it has changed since it was loaded; start the program again to load it as it is now")]
+    /// Its bytes are not those that were looked at.
+    #[error("it changed while it was being loaded")]
     Changed,
+    /// There is no place for the private copy that is opened.
+    #[error("no private copy of it can be made: {0}")]
+    Copy(String),
     /// Its strategies are not those that its manifest names.
     #[error("its manifest names other strategies than it has")]
     Untrue,
 }
 
-/// All libraries that were ever opened, by their canonical path: none is closed again, since values of
-/// theirs may be anywhere.
-static OPEN: LazyLock<Mutex<HashMap<PathBuf, (Digest, Library)>>> = LazyLock::new(Mutex::default);
+/// What tells of two versions which is the later one.
+fn age(manifest: &Manifest) -> (u32, Vec<u64>) {
+    let numbers = manifest.core.split(['.', '-']).map_while(|number| number.parse().ok());
+    (manifest.abi, numbers.collect())
+}
+
+/// All libraries that were ever opened, by their bytes, those that were refused too: none is closed
+/// again, since values of theirs may be anywhere.
+static OPEN: LazyLock<Mutex<HashMap<Digest, Result<Library, LoadError>>>> =
+    LazyLock::new(Mutex::default);
 
 /// Loads the library of `file`, or finds it loaded.
 pub(super) fn load(file: &PluginFile) -> Result<Library, LoadError> {
@@ -49,19 +63,54 @@ pub(super) fn load(file: &PluginFile) -> Result<Library, LoadError> {
         return Err(mismatch(file, String::new()));
     }
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    match open.get(&file.path) {
-        Some((digest, library)) if *digest == file.digest => return Ok(*library),
-        Some(_) => return Err(LoadError::Changed),
-        None => {}
+    if let Some(known) = open.get(&file.digest) {
+        return known.clone();
     }
-    let library = Library::of(header(&file.path).map_err(LoadError::Open)?)
+    let copy = PrivateCopy::of(file)?;
+    let opened = library(&copy.path, file);
+    open.insert(file.digest, opened.clone());
+    opened
+}
+
+fn library(path: &Path, file: &PluginFile) -> Result<Library, LoadError> {
+    let library = Library::of(header(path).map_err(LoadError::Open)?)
         .map_err(|found| mismatch(file, found.report))?;
     let named = file.manifest.strategies.iter().map(|strategy| strategy.name.as_str());
-    if !named.eq(library.strategies().map(|strategy| strategy.name())) {
-        return Err(LoadError::Untrue);
+    match named.eq(library.strategies().map(|strategy| strategy.name())) {
+        true => Ok(library),
+        false => Err(LoadError::Untrue),
     }
-    open.insert(file.path.clone(), (file.digest, library));
-    Ok(library)
+}
+
+/// The bytes that were looked at, where nobody else can write. Opening the file itself would open whatever
+/// stands there by then; and a library that is found beside it would be one that nobody has trusted.
+///
+/// The copy goes once it is open, where the system lets a file go that is mapped.
+struct PrivateCopy {
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl PrivateCopy {
+    fn of(file: &PluginFile) -> Result<Self, LoadError> {
+        let failed = |error: io::Error| LoadError::Copy(error.to_string());
+        let bytes = fs::read(&file.path).map_err(failed)?;
+        if Digest::of(&bytes) != file.digest {
+            return Err(LoadError::Changed);
+        }
+        // The usual temporary folder may be one that no code is mapped from.
+        let cache = directories::ProjectDirs::from("", "", "brute")
+            .map(|folders| folders.cache_dir().join("plugins"))
+            .filter(|folder| fs::create_dir_all(folder).is_ok());
+        let folder = match cache {
+            Some(cache) => TempDir::new_in(cache).or_else(|_| TempDir::new()),
+            None => TempDir::new(),
+        };
+        let folder = folder.map_err(failed)?;
+        let path = folder.path().join(file.name());
+        fs::write(&path, bytes).map_err(failed)?;
+        Ok(Self { path, _folder: folder })
+    }
 }
 
 fn mismatch(file: &PluginFile, report: String) -> LoadError {

@@ -194,11 +194,20 @@ impl Plugin {
     pub fn help(&self) -> Option<String> {
         let untrusted = matches!(self.status, Status::Untrusted(_));
         untrusted.then(|| {
-            let path = self.path.display();
+            let path = shell_word(&self.path.to_string_lossy());
             format!(
                 "a plugin runs with your rights; if you trust it, say `brute plugins trust {path}`"
             )
         })
+    }
+}
+
+/// A word as a shell reads it back, since people paste what they are advised.
+fn shell_word(word: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+".contains(char);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 
@@ -262,6 +271,7 @@ impl From<BuildFailure> for BuildError {
     fn from(failure: BuildFailure) -> Self {
         match failure.option {
             Some(option) => Self::Option { option, message: failure.message },
+            None if failure.panicked => Self::Failed(failure.message),
             None => Self::Form(failure.message),
         }
     }

@@ -44,7 +44,7 @@ pub enum Verdict {
 
 /// A file of trust that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("`{}`: {reason}", path.display())]
+#[error("`{}`: {reason} (mend it, or delete it to trust no plugin)", path.display())]
 pub struct TrustError {
     /// The file.
     pub path: PathBuf,

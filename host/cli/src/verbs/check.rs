@@ -54,7 +54,8 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
     phases.extend(plugins(&loaded.plugins));
     if let Some(config) = &loaded.config {
         let rungs: Vec<&str> = config.ladder.iter().map(|rung| rung.name.as_str()).collect();
-        phases.push(Phase { name: "ladder", ok: !rungs.is_empty(), found: rungs.join(" > ") });
+        let found = if rungs.is_empty() { "no rung".to_owned() } else { rungs.join(" > ") };
+        phases.push(Phase { name: "ladder", ok: true, found });
         let model = config.window.model.as_deref();
         phases.push(
             match (config.room(None), model.or(Some("")).filter(|_| config.window.size.is_none())) {

@@ -174,17 +174,20 @@ fn trust(global: &Global, paths: &[PathBuf]) -> Done {
 
 fn untrust(global: &Global, paths: &[PathBuf]) -> Done {
     let (mut trust, store) = stored(global)?;
+    let mut unknown = Vec::new();
     for path in paths {
         // A library that is gone is still named as it was.
         let named = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
         let named = named.unwrap_or_else(|_| path.clone());
         if !trust.remove(&named) {
-            let message = format!("`{}` was not trusted", named.display());
-            return Err(Failure::input(message));
+            unknown.push(format!("`{}`", named.display()));
         }
     }
     write(&trust, &store)?;
-    Ok(Exit::Fitted)
+    match unknown.is_empty() {
+        true => Ok(Exit::Fitted),
+        false => Err(Failure::input(format!("{} was not trusted", unknown.join(", ")))),
+    }
 }
 
 /// The user's word on plugins, and the file that it stands in.

@@ -40,12 +40,21 @@ pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
         .truncate_reader(args.tool.as_deref(), input)
         .map_err(|error| session::cannot_read(file, &error))?;
     output::data(result.text.as_bytes())?;
+    let talks = !args.json && !global.quiet;
     if let Some(cut) = &result.cut {
+        // Whoever wants full texts saved nowhere need not be told that they are not.
+        let is_wanted = truncator.spill().path().is_some();
+        if let FullText::NotSaved(reason) = &cut.notice.full
+            && is_wanted
+            && talks
+        {
+            output::say(&format!("warning: the full text was not saved: {reason}"));
+        }
         // Of all conversations, only this result is known here.
         let live = cut.file_name().into_iter().collect();
         let swept = truncator.sweep_if_due(SystemTime::now(), &live);
         let error = swept.and_then(|swept| swept.errors.into_iter().next());
-        if let Some(error) = error.filter(|_| !args.json && !global.quiet) {
+        if let Some(error) = error.filter(|_| talks) {
             output::say(&format!("warning: {error}"));
         }
     }

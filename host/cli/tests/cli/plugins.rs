@@ -49,6 +49,10 @@ fn a_folder_is_trusted_for_one_run() {
     command.env("BRUTE_TRUST_PLUGINS", place.path("plugins"));
     assert!(command.output().expect("it runs").status.success());
     assert_eq!(place.brute("check").code, Some(2));
+    let mut command = place.command("check");
+    command.env("BRUTE_TRUST_PLUGINS", "plugins");
+    let relative = command.output().expect("it runs");
+    assert!(String::from_utf8_lossy(&relative.stderr).contains("which is no absolute path"));
     let missing = place.brute("check --trust-plugins nowhere");
     assert!(
         missing.code == Some(2) && missing.err.contains("cannot trust the plugins in `nowhere`")
@@ -145,7 +149,7 @@ fn a_library_is_tried_on_made_up_conversations() {
 fn a_store_that_cannot_be_used_is_named() {
     let place = place();
     assert_eq!(place.brute(&format!("plugins trust {}", library())).code, Some(0));
-    place.write("trusted-plugins.toml", "plugin = 7");
+    place.write("brute/trusted-plugins.toml", "plugin = 7");
     let ended = place.brute("check");
     assert!(ended.code == Some(2) && ended.err.contains("trusted-plugins.toml"), "{}", ended.err);
 }

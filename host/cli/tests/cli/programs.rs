@@ -170,8 +170,8 @@ fn help_lists_verbs_and_exit_codes() {
           --config <FILE>        Configuration to use instead of the nearest brute.toml
           --no-config            Use no configuration file at all, only the defaults and --set
           --set <KEY=VALUE>      Set one key, e.g. --set trigger.compact-at=0.8 (may be repeated)
-          --trust-plugins <DIR>  Trust the plugins in this folder for this run (may be repeated) [env:
-                                 BRUTE_TRUST_PLUGINS]
+          --trust-plugins <DIR>  Trust the plugins in this folder for this run (may be repeated; so does
+                                 $BRUTE_TRUST_PLUGINS, with absolute paths)
       -q, --quiet                Say less: no progress, no notes on standard error
       -h, --help                 Print help
       -V, --version              Print version

@@ -236,3 +236,24 @@ fn old_full_texts_go_once_an_hour() {
     assert!(std::path::Path::new(&full).is_file());
     assert!(!is_there(&old) && !is_there(&young) && is_there("out/notes.txt"));
 }
+
+#[test]
+fn a_full_text_that_cannot_be_saved_is_said() {
+    let place = Place::with([("file", "in place of a folder")]);
+    let rows = "row\n".repeat(5_000);
+    for (line, is_said) in [
+        ("truncate --set 'truncate.spill=\"file\"'", true),
+        ("truncate -q --set 'truncate.spill=\"file\"'", false),
+        ("truncate --set 'truncate.spill=\"\"'", false),
+        ("truncate --set 'truncate.spill=\"out\"'", false),
+    ] {
+        let ended = place.piped(line, &rows);
+        assert_eq!(ended.code, Some(0), "{line}");
+        assert_eq!(
+            ended.err.contains("the full text was not saved: "),
+            is_said,
+            "{line}: {}",
+            ended.err
+        );
+    }
+}
