@@ -36,7 +36,7 @@ pub use relief::{Relief, old_messages};
 pub use render::render_message;
 pub use strategy::{
     Completion, CompletionError, Configure, Host, LayerError, LayerErrorKind, LogLevel,
-    OptionsError, Prompt, Stop, Strategy, SummarizerLimits,
+    OptionsError, Prompt, Stop, Strategy, SummarizerLimits, schema_of,
 };
 pub use window::{MessageView, PartView, Protection, ResultView, Sizes, Window};
 

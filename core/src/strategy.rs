@@ -3,6 +3,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 
 use crate::{Plan, Window};
@@ -66,6 +67,16 @@ pub trait Configure: Strategy + Sized + 'static {
     /// # Errors
     /// If the options contradict each other or are out of range.
     fn build(options: Self::Options) -> Result<Self, OptionsError>;
+}
+
+/// The JSON Schema (draft 2020-12) of a strategy's options, in one piece. A layer that ships and one in a
+/// plugin are described by the same one.
+pub fn schema_of<T: JsonSchema>() -> serde_json::Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// Options that cannot be used.

@@ -16,7 +16,7 @@ use super::raw::{
 };
 use crate::{
     Completion, CompletionError, Configure, Host, LayerError, LogLevel, Prompt, Strategy,
-    SummarizerLimits, Window,
+    SummarizerLimits, Window, schema_of,
 };
 
 /// The strategy `T` in the form that crosses the boundary.
@@ -38,14 +38,7 @@ pub fn plugin(strategies: Vec<RawStrategy>) -> PluginRef {
 }
 
 extern "C" fn schema<T: Configure>() -> RResult<RString, RawError> {
-    let written = watched(|| {
-        let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        });
-        let schema = settings.into_generator().into_root_schema_for::<T::Options>();
-        schema.to_value().to_string()
-    });
+    let written = watched(|| schema_of::<T::Options>().to_string());
     match written {
         Ok(schema) => RResult::ROk(schema.into()),
         Err(panic) => RResult::RErr(failure(panic)),

@@ -42,10 +42,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use brute_core::{Configure, OptionsError, Strategy};
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+pub(crate) use brute_core::schema_of;
 pub(crate) use nearest::kebab;
 pub use nearest::{Candidates, nearest};
 pub(crate) use shape::one_of;
@@ -164,15 +163,6 @@ impl fmt::Debug for LayerKind {
             .field("version", &self.version)
             .finish_non_exhaustive()
     }
-}
-
-/// The JSON Schema (draft 2020-12) of a section or of a strategy's options, in one piece.
-pub(crate) fn schema_of<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// All kinds of layers that `brute.toml` may name.
