@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brute_core::{
-    Conversation, Flow, LayerErrorKind, LogLevel, Message, Protection, Sizes, TokenCounter,
-};
+use brute_core::{Conversation, Flow, LayerErrorKind, LogLevel, Message, Sizes, TokenCounter};
 
 use super::blockers::{Ladder, TooLarge};
-use super::worker::{Answer, Generation, Lent, Round, TimeLimit, ask};
+use super::worker::{Answer, Generation, Lent, Round, Shape, TimeLimit, ask};
 use super::{Budget, Event, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult};
 use crate::summarizers::Summarizer;
 
@@ -263,23 +261,15 @@ struct Descent<'c> {
 impl<'c> Descent<'c> {
     fn start(compactor: &'c Compactor, mut conversation: Conversation) -> Self {
         let used = conversation.measure(&*compactor.counter);
-        let outline = conversation.outline();
-        let protection = Protection::of(conversation.messages(), &outline, &compactor.keep);
         let target = compactor.budget.target();
         let sizes = Sizes { window: compactor.budget.window(), used, target };
         Self {
             compactor,
             lent: Lent {
                 counter: Arc::clone(&compactor.counter),
-                keep: compactor.keep.clone().into(),
                 summarizer: compactor.summarizer.clone(),
             },
-            generation: Generation {
-                conversation,
-                outline: Arc::new(outline),
-                protection: Arc::new(protection),
-                sizes,
-            },
+            generation: Generation::new(conversation, sizes, compactor.keep.clone().into()),
             stopped: false,
             gave_up: false,
         }
@@ -394,7 +384,8 @@ impl<'c> Descent<'c> {
         if self.fits() {
             return Outcome::Fitted;
         }
-        let Generation { conversation, outline, protection, sizes } = &self.generation;
+        let Generation { conversation, sizes, .. } = &self.generation;
+        let Shape { outline, protection } = self.generation.shape();
         let counter = &*self.compactor.counter;
         let overhead = self.compactor.budget.overhead();
         let too_large = TooLarge { conversation, outline, protection, counter, overhead };

@@ -2,12 +2,12 @@
 //! both cost what the conversation is long, and on one thread, whose caches have it then.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use brute_core::{
-    Completion, CompletionError, Conversation, Edit, Flow, Host, LayerError, LogLevel, Outline,
-    Plan, Prompt, Protection, Sizes, Strategy, SummarizerLimits, TokenCounter, Window,
+    Applied, Completion, CompletionError, Conversation, Edit, Flow, Host, LayerError, LogLevel,
+    Outline, Plan, Prompt, Protection, Sizes, Strategy, SummarizerLimits, TokenCounter, Window,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -19,28 +19,50 @@ use crate::summarizers::Summarizer;
 #[derive(Clone)]
 pub(super) struct Generation {
     pub conversation: Conversation,
-    pub outline: Arc<Outline>,
-    pub protection: Arc<Protection>,
     pub sizes: Sizes,
+    /// Tools whose calls and results no layer may touch.
+    keep: Arc<[String]>,
+    shape: Arc<OnceLock<Shape>>,
+}
+
+/// How a generation is laid out, and what of it stays.
+pub(super) struct Shape {
+    pub outline: Arc<Outline>,
+    pub protection: Protection,
 }
 
 impl Generation {
+    pub(super) fn new(conversation: Conversation, sizes: Sizes, keep: Arc<[String]>) -> Self {
+        Self { conversation, sizes, keep, shape: Arc::default() }
+    }
+
+    /// Found on first use, which is where the first rung plans: its cost is that of the conversation's length.
+    pub(super) fn shape(&self) -> &Shape {
+        self.shape.get_or_init(|| self.shape_of(Arc::new(self.conversation.outline())))
+    }
+
+    fn shape_of(&self, outline: Arc<Outline>) -> Shape {
+        let protection = Protection::of(self.conversation.messages(), &outline, &self.keep);
+        Shape { outline, protection }
+    }
+
     /// The generation that `plan` makes of this one; none if it has no edits.
-    fn next(&self, plan: Plan, lent: &Lent) -> Result<Option<Self>, LayerError> {
+    fn next(&self, plan: Plan, counter: &dyn TokenCounter) -> Result<Option<Self>, LayerError> {
         if plan.is_empty() {
             return Ok(None);
         }
-        let Self { conversation, outline, protection, sizes } = self;
-        let applied = conversation
-            .apply(plan, outline, protection, &*lent.counter)
+        let Shape { outline, protection } = self.shape();
+        let Applied { mut conversation, outline, keeps_shape, .. } = self
+            .conversation
+            .apply(plan, outline, protection, counter)
             .map_err(|refusal| LayerError::new(format!("its plan was refused: {refusal}")))?;
-        let (mut conversation, outline) = (applied.conversation, applied.outline);
-        let protection = match applied.keeps_shape {
-            true => Arc::clone(protection),
-            false => Arc::new(Protection::of(conversation.messages(), &outline, &lent.keep)),
-        };
-        let used = conversation.measure(&*lent.counter);
-        Ok(Some(Self { conversation, outline, protection, sizes: Sizes { used, ..*sizes } }))
+        let sizes = Sizes { used: conversation.measure(counter), ..self.sizes };
+        let next = Self::new(conversation, sizes, Arc::clone(&self.keep));
+        if keeps_shape {
+            return Ok(Some(Self { shape: Arc::clone(&self.shape), ..next }));
+        }
+        let shape = next.shape_of(outline);
+        Ok(Some(Self { shape: Arc::new(shape.into()), ..next }))
     }
 }
 
@@ -55,11 +77,15 @@ pub(super) struct Round {
 }
 
 impl Round {
-    fn of(plan: Plan, generation: &Generation, lent: &Lent) -> Result<Self, LayerError> {
+    fn of(
+        plan: Plan,
+        generation: &Generation,
+        counter: &dyn TokenCounter,
+    ) -> Result<Self, LayerError> {
         let (flow, edits) = (plan.flow, plan.edits.len());
         let is_of_messages = |edit: &Edit| matches!(edit, Edit::Drop { .. } | Edit::Replace { .. });
         let gives_up = plan.edits.iter().any(is_of_messages);
-        Ok(Self { flow, edits, gives_up, made: generation.next(plan, lent)? })
+        Ok(Self { flow, edits, gives_up, made: generation.next(plan, counter)? })
     }
 }
 
@@ -72,12 +98,10 @@ pub(super) struct Answer {
     pub overran: bool,
 }
 
-/// What a rung is lent, and by what its plan is judged.
+/// What a rung is lent.
 #[derive(Clone)]
 pub(super) struct Lent {
     pub counter: Arc<dyn TokenCounter>,
-    /// Tools whose calls and results no layer may touch.
-    pub keep: Arc<[String]>,
     pub summarizer: Option<Arc<dyn Summarizer>>,
 }
 
@@ -107,16 +131,12 @@ pub(super) async fn ask(
         waits: AtomicBool::new(false),
     });
     let planning = {
-        let (host, lent) = (Arc::clone(&host), lent.clone());
+        let host = Arc::clone(&host);
         tokio::task::spawn_blocking(move || {
-            let window = Window::new(
-                generation.conversation.messages(),
-                &generation.outline,
-                &generation.protection,
-                &*host.counter,
-                generation.sizes,
-            );
-            Round::of(strategy.plan(&window, &*host)?, &generation, &lent)
+            let Shape { outline, protection } = generation.shape();
+            let (messages, counter) = (generation.conversation.messages(), &*host.counter);
+            let window = Window::new(messages, outline, protection, counter, generation.sizes);
+            Round::of(strategy.plan(&window, &*host)?, &generation, counter)
         })
     };
     let mut overran = false;
