@@ -50,10 +50,10 @@ fn of_requests<'a>(
     sizing: &Sizing,
     done: &'a Compaction,
 ) -> impl Iterator<Item = RungReport> + use<'a> {
-    let overhead = sizing.compactor.budget().overhead();
+    let budget = *sizing.compactor.budget();
     done.rungs.iter().map(move |rung| RungReport {
-        before: rung.before + overhead,
-        after: rung.after + overhead,
+        before: budget.request(rung.before),
+        after: budget.request(rung.after),
         ..rung.clone()
     })
 }
@@ -79,10 +79,10 @@ impl<'a> Report<'a> {
             counter: sizing.compactor.counter().id(),
             window: budget.window(),
             compact_at: budget.compact_at(),
-            target: budget.target() + budget.overhead(),
+            target: budget.request(budget.target()),
             overhead: budget.overhead(),
-            before: done.before + budget.overhead(),
-            after: done.after + budget.overhead(),
+            before: budget.request(done.before),
+            after: budget.request(done.after),
             messages_before: document.wire_len(),
             messages_after,
             repairs: document.repairs().iter().map(ToString::to_string).collect(),
@@ -117,7 +117,7 @@ pub(crate) fn heading(
     let mut pieces = vec![
         format!("window {}", number(budget.window())),
         format!("compaction at {}", number(budget.compact_at())),
-        format!("down to {}", number(budget.target() + budget.overhead())),
+        format!("down to {}", number(budget.request(budget.target()))),
     ];
     if let Some(model) = &sizing.model {
         pieces[0].push_str(&format!(" ({model})"));
@@ -128,7 +128,7 @@ pub(crate) fn heading(
     let head = format!(
         "{name}: {}, {} tokens",
         counted(document.wire_len() as u64, "message"),
-        number(done.before + budget.overhead())
+        number(budget.request(done.before))
     );
     let format = format!(
         "{} ({}), counted by {}",
@@ -185,7 +185,7 @@ fn result(result: &RungResult) -> &'static str {
 
 /// What came of it, and what stands in the way.
 pub(crate) fn outcome(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
-    let after = number(done.after + sizing.compactor.budget().overhead());
+    let after = number(sizing.compactor.budget().request(done.after));
     let saved = number(done.before - done.after);
     match placed(document, done) {
         Outcome::BelowTrigger => {

@@ -2,13 +2,24 @@
 
 use brute_core::{Conversation, TokenCounter};
 
+use super::Anchor;
+
 /// Room in tokens. All figures are of a whole request, tool schemas included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
     window: u64,
     start: u64,
     aim: u64,
-    overhead: u64,
+    measure: Measure,
+}
+
+/// How the size of a request follows from that of its messages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Measure {
+    /// As counted, and this much around them.
+    Counted { overhead: u64 },
+    /// As the provider reported.
+    Anchored(Anchor),
 }
 
 /// Figures that leave no room for a compaction.
@@ -63,13 +74,24 @@ impl Budget {
         if usable == 0 {
             return Err(BudgetError::NoRoom { reserve, window });
         }
-        Ok(Self { window, start: compact_at.min(usable), aim: compact_to.min(usable), overhead: 0 })
+        Ok(Self {
+            window,
+            start: compact_at.min(usable),
+            aim: compact_to.min(usable),
+            measure: Measure::Counted { overhead: 0 },
+        })
     }
 
     /// The same room, where `tokens` of each request are no messages: tool schemas, reply priming.
     #[must_use]
     pub fn with_overhead(self, tokens: u64) -> Self {
-        Self { overhead: tokens, ..self }
+        Self { measure: Measure::Counted { overhead: tokens }, ..self }
+    }
+
+    /// The same room, measured as the provider measures. What it reported has the overhead in it.
+    #[must_use]
+    pub fn anchored(self, anchor: Anchor) -> Self {
+        Self { measure: Measure::Anchored(anchor), ..self }
     }
 
     /// The whole window.
@@ -77,9 +99,25 @@ impl Budget {
         self.window
     }
 
+    /// The size of a request whose messages are `messages` tokens by the counter.
+    pub fn request(&self, messages: u64) -> u64 {
+        match self.measure {
+            Measure::Counted { overhead } => messages.saturating_add(overhead),
+            Measure::Anchored(anchor) => anchor.request(messages),
+        }
+    }
+
     /// What of each request is no messages.
     pub fn overhead(&self) -> u64 {
-        self.overhead
+        self.request(0)
+    }
+
+    /// The fewest tokens by the counter that messages have whose request is `size` tokens or more.
+    fn messages(&self, size: u64) -> u64 {
+        match self.measure {
+            Measure::Counted { overhead } => size.saturating_sub(overhead),
+            Measure::Anchored(anchor) => anchor.counted(size),
+        }
     }
 
     /// The size of a request that starts a compaction.
@@ -87,16 +125,17 @@ impl Budget {
         self.start
     }
 
-    /// What the messages may occupy when a compaction ends: the aim less the overhead, 1 at least.
+    /// What the messages may occupy when a compaction ends, by the counter: the aim less what surrounds them, 1
+    /// at least.
     pub fn target(&self) -> u64 {
-        self.aim.saturating_sub(self.overhead).max(1)
+        self.messages(self.aim.saturating_add(1)).saturating_sub(1).max(1)
     }
 
     /// Whether a request with this conversation is large enough to start a compaction.
     pub fn is_due(&self, conversation: &mut Conversation, counter: &dyn TokenCounter) -> bool {
-        match self.start.saturating_sub(self.overhead) {
+        match self.messages(self.start) {
             0 => !conversation.is_empty(),
-            room => conversation.exceeds(room - 1, counter),
+            least => conversation.exceeds(least - 1, counter),
         }
     }
 }
@@ -135,6 +174,8 @@ mod tests {
     use super::*;
     use brute_core::{Approximate, testing::notation};
 
+    use crate::ladder::Gauge;
+
     #[test]
     fn figures_out_of_order_are_refused() {
         assert_eq!(Budget::new(0, 0, 2, 1), Err(BudgetError::NoWindow));
@@ -150,6 +191,21 @@ mod tests {
         assert_eq!((budget.compact_at(), budget.target()), (600, 600));
         assert_eq!(budget.with_overhead(50).target(), 550);
         assert_eq!(budget.with_overhead(5000).target(), 1);
+    }
+
+    #[test]
+    fn what_was_reported_takes_the_place_of_what_was_counted() {
+        let mut conversation = notation::conversation("user go\nassistant okx40\nuser next");
+        let counted = conversation.measure(&Approximate);
+        let budget = Budget::new(10_000, 0, 5_000, 2_000).unwrap().with_overhead(7);
+        assert!(!budget.is_due(&mut conversation, &Approximate));
+        let mut gauge = Gauge::default();
+        gauge.observe(4_999, counted - 1);
+        let anchored = gauge.anchor().map(|anchor| budget.anchored(anchor)).unwrap();
+        assert_eq!(anchored.request(counted), 5_000);
+        assert!(anchored.is_due(&mut conversation, &Approximate));
+        // All but a few tokens are no messages, so none would be few enough.
+        assert_eq!((anchored.overhead(), anchored.target()), (5_000 - counted, 1));
     }
 
     #[test]

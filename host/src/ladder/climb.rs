@@ -288,7 +288,7 @@ impl<'c> Descent<'c> {
     }
 
     async fn ask(&mut self, rung: &Rung) -> RungReport {
-        let request = self.size() + self.compactor.budget.overhead();
+        let request = self.compactor.budget.request(self.size());
         let skipped = match rung.when {
             _ if self.fits() => Some(NotAsked::TargetMet),
             _ if self.stopped => Some(NotAsked::Stopped),
@@ -391,7 +391,8 @@ impl<'c> Descent<'c> {
         let too_large = TooLarge { conversation, outline, protection, counter, overhead };
         let keeps = !self.compactor.keep.is_empty();
         let blockers = too_large.blockers(Ladder::of(rungs, self.gave_up, keeps));
-        let over_by = sizes.excess();
+        let budget = &self.compactor.budget;
+        let over_by = budget.request(sizes.used) - budget.request(sizes.target);
         match is_smaller {
             true => Outcome::Partial { over_by, blockers },
             false => Outcome::Nothing { over_by, blockers },

@@ -9,14 +9,14 @@ mod blockers;
 mod budget;
 mod climb;
 mod event;
+mod gauge;
 mod outcome;
-mod reported;
 mod rung;
 mod worker;
 
 pub use budget::{Budget, BudgetError, Trigger};
 pub use climb::{Compaction, Compactor};
 pub use event::{Event, Observers};
+pub use gauge::{Anchor, Gauge};
 pub use outcome::{Blocker, BlockerKind, NotAsked, Outcome, RungReport, RungResult};
-pub use reported::Reported;
 pub use rung::{Health, OnError, Rung, When};

@@ -7,7 +7,7 @@ use brute_core::TokenCounter;
 use brute_host::config::{Config, Room};
 use brute_host::formats::{Document, Format, ReadOptions, Usage, WriteOptions};
 use brute_host::ladder::{
-    Budget, Compaction, Compactor, Event, Outcome, Reported, RungResult, Trigger,
+    Budget, Compaction, Compactor, Event, Gauge, Outcome, RungResult, Trigger,
 };
 use brute_host::tokens::CounterKind;
 use serde_json::{Map, Value};
@@ -197,9 +197,12 @@ impl Session {
         let conversation = document.conversation();
         let ids = conversation.messages().iter().map(|message| message.id());
         let last = ids.rev().position(|id| document.wire_index(id) == Some(at));
-        let messages = last.map_or(0, |last| conversation.len() - last);
-        let reported = Reported { tokens: usage.total(), messages };
-        Ok(budget.anchored(reported, conversation, &*self.counter))
+        let Some(last) = last else { return Ok(budget) };
+        let covered = &conversation.messages()[..conversation.len() - last];
+        let counted = covered.iter().map(|message| u64::from(message.tokens(&*self.counter))).sum();
+        let mut gauge = Gauge::default();
+        gauge.observe(usage.total(), counted);
+        Ok(gauge.anchor().map_or(budget, |anchor| budget.anchored(anchor)))
     }
 
     fn compactor(&self, budget: Budget) -> Result<Compactor, Box<Pass>> {

@@ -1,0 +1,156 @@
+//! How large a request is by its provider's own count, which is the measure that decisions are made by.
+
+/// One point where both counts of a request are known, and how they go on from there.
+///
+/// The size of a request is `reported + ratio · (messages now − messages at the report)`: one formula for what was
+/// appended since and for what a compaction took. What was reported covers the system prompt, the tool schemas, the
+/// provider's template and the reply's own message, none of which has to be guessed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Anchor {
+    /// The request and its reply, by the provider's count.
+    reported: u64,
+    /// The messages of that request and its reply, by the counter.
+    counted: u64,
+    /// Tokens of the provider for each token of the counter.
+    ratio: f64,
+}
+
+impl Anchor {
+    /// The size of a request whose messages are `counted` tokens by the counter.
+    pub fn request(&self, counted: u64) -> u64 {
+        let grown = counted as f64 - self.counted as f64;
+        // The cast saturates: a request is never smaller than nothing.
+        (self.reported as f64 + self.ratio * grown).round() as u64
+    }
+
+    /// The fewest tokens by the counter that messages have whose request is `size` tokens or more.
+    pub fn counted(&self, size: u64) -> u64 {
+        // Half a token less is rounded up to it.
+        let grown = (size as f64 - 0.5 - self.reported as f64) / self.ratio;
+        (self.counted as f64 + grown).ceil() as u64
+    }
+
+    /// Tokens of the provider for each token of the counter.
+    pub fn ratio(&self) -> f64 {
+        self.ratio
+    }
+}
+
+/// Learns from what a provider reports how its tokens relate to those of the counter.
+///
+/// ```
+/// use brute_host::ladder::Gauge;
+///
+/// let mut gauge = Gauge::default();
+/// assert_eq!(gauge.anchor(), None);
+/// // A request of 800 counted tokens was 1,200 with everything that surrounds it, and grew as counted.
+/// gauge.observe(1_200, 800);
+/// gauge.observe(11_200, 10_800);
+/// assert_eq!(gauge.anchor().map(|anchor| anchor.request(12_000)), Some(12_400));
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gauge {
+    newest: Option<(u64, u64)>,
+    /// By how much the requests differed from each other, in tokens of the provider and of the counter, the newer
+    /// the more.
+    reported: f64,
+    counted: f64,
+}
+
+impl Gauge {
+    /// What older reports still weigh when a new one comes. A fifth of the newest is what followed the content of a
+    /// session best among the ones tried on 201 calls of it: 1.3 % off in the worst hundredth of calls.
+    const KEPT: f64 = 0.8;
+
+    /// Tokens for which the two counts are believed to agree before anything is known. A counter that was chosen for
+    /// a model is scaled to it already.
+    const PRIOR: f64 = 1_000.0;
+
+    /// No tokenizer of a provider is further from the counter than this, so that one odd report cannot make every
+    /// later size absurd.
+    const RATIOS: (f64, f64) = (0.5, 3.0);
+
+    /// Takes in that the provider counted `reported` tokens, cached ones and the reply included, where the messages
+    /// of the request and the reply are `counted` tokens by the counter. A report of nothing changes nothing: some
+    /// servers send zeros.
+    pub fn observe(&mut self, reported: u64, counted: u64) {
+        if reported == 0 {
+            return;
+        }
+        if let Some((reported_before, counted_before)) = self.newest {
+            // What a compaction took tells as much as what was appended.
+            let sign = if counted < counted_before { -1.0 } else { 1.0 };
+            let grown = sign * (reported as f64 - reported_before as f64);
+            self.reported = Self::KEPT * self.reported + grown;
+            self.counted = Self::KEPT * self.counted + counted.abs_diff(counted_before) as f64;
+        }
+        self.newest = Some((reported, counted));
+    }
+
+    /// The newest report, and how sizes go on from there; none before the first.
+    pub fn anchor(&self) -> Option<Anchor> {
+        let (reported, counted) = self.newest?;
+        let (least, most) = Self::RATIOS;
+        let ratio = (self.reported + Self::PRIOR) / (self.counted + Self::PRIOR);
+        Some(Anchor { reported, counted, ratio: ratio.clamp(least, most) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_report_of_nothing_says_nothing() {
+        let mut gauge = Gauge::default();
+        gauge.observe(0, 500);
+        assert_eq!(gauge.anchor(), None);
+        gauge.observe(900, 500);
+        gauge.observe(0, 5_000);
+        assert_eq!(gauge.anchor().map(|anchor| anchor.request(500)), Some(900));
+    }
+
+    #[test]
+    fn the_ratio_follows_what_is_reported_and_no_odd_report_runs_away_with_it() {
+        let mut gauge = Gauge::default();
+        let mut ratios = Vec::new();
+        for call in 0..20 {
+            gauge.observe(2_000 + call * 1_600, 1_000 + call * 1_000);
+            ratios.extend(gauge.anchor().map(|anchor| anchor.ratio()));
+        }
+        assert_eq!(ratios[0], 1.0);
+        assert!(ratios.is_sorted() && ratios[19] > 1.45 && ratios[19] < 1.6, "{ratios:?}");
+        for (reported, counted) in [(9_000_000, 21_000), (1, 22_000)] {
+            gauge.observe(reported, counted);
+            let ratio = gauge.anchor().unwrap().ratio();
+            assert!((0.5..=3.0).contains(&ratio), "{ratio}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_agree(
+            reported in 1..5_000_000u64,
+            counted in 0..5_000_000u64,
+            ratio in 0.5..3.0,
+            size in 1..6_000_000u64,
+        ) {
+            let anchor = Anchor { reported, counted, ratio };
+            let least = anchor.counted(size);
+            prop_assert!(anchor.request(least) >= size);
+            prop_assert!(least == 0 || anchor.request(least - 1) < size);
+        }
+
+        #[test]
+        fn no_figure_is_too_large(reported: u64, counted: u64, more: u64, size: u64) {
+            let mut gauge = Gauge::default();
+            gauge.observe(reported, counted);
+            gauge.observe(more, counted / 2);
+            if let Some(anchor) = gauge.anchor() {
+                let _ = (anchor.request(more), anchor.counted(size));
+            }
+        }
+    }
+}
