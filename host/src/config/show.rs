@@ -98,7 +98,8 @@ pub fn render_defaults(layers: &Layers) -> String {
 
 fn render(layers: &Layers, in_need: RungsInNeed) -> String {
     let mut text = String::from(
-        "# The defaults of brute, key by key. What stands in a comment is not set by default.\n\n",
+        "# The defaults of brute, key by key, each below what it is for. What stands in a comment itself is\n\
+         # not set: it shows how the key is written.\n\n",
     );
     let (sections, top): (Vec<&Field>, Vec<&Field>) =
         fields().iter().partition(|field| is_section(&field.shape));
@@ -123,7 +124,7 @@ fn render(layers: &Layers, in_need: RungsInNeed) -> String {
             comment(&mut text, "Part of the default ladder where a `[summarizer]` is configured.");
             let _ = writeln!(text, "#\n# [[ladder]]\n# layer = \"{layer}\"");
             for field in fields {
-                unset(&mut text, field);
+                unset(&mut text, &field.name, field);
             }
             continue;
         }
@@ -132,14 +133,12 @@ fn render(layers: &Layers, in_need: RungsInNeed) -> String {
             comment(&mut text, "Left out of this ladder where no summarizer is configured.");
         }
         for field in fields {
-            comment(&mut text, &field.doc);
             match own.iter().find(|(key, _)| *key == field.name) {
                 Some((key, value)) => {
+                    comment(&mut text, &field.doc);
                     let _ = writeln!(text, "{key} = {value}");
                 }
-                None => {
-                    let _ = writeln!(text, "# {} = {}", field.name, sample(field));
-                }
+                None => setting(&mut text, field),
             }
         }
     }
@@ -181,8 +180,7 @@ fn rung_key(text: &mut String, field: &Field, path: &str) {
         }
         return;
     }
-    let _ = writeln!(text, "#\n# {name} = {}", sample(field));
-    comment(text, &field.doc);
+    unset(text, &name, field);
 }
 
 /// A section, or one below it; in comments where nothing of it is set by default.
@@ -204,22 +202,22 @@ fn table(text: &mut String, path: &str, section: &Field, is_set: bool) {
             let _ = writeln!(text, "# [{path}.NAME]");
             let Shape::Table(fields) = &**item else { return };
             for field in fields {
-                unset(text, field);
+                unset(text, &field.name, field);
             }
         }
         Shape::Tagged { tag, variants } => {
             for variant in variants {
-                let _ = writeln!(text, "#\n# [{path}]\n# {tag} = \"{}\"", variant.name);
-                comment(text, &variant.doc);
+                comment(text, &format!("\n{}", variant.doc));
+                let _ = writeln!(text, "# [{path}]\n# {tag} = \"{}\"", variant.name);
                 for field in &variant.fields {
-                    unset(text, field);
+                    unset(text, &field.name, field);
                 }
             }
         }
         _ => {
             let _ = writeln!(text, "# [{path}]");
             for field in fields {
-                unset(text, field);
+                unset(text, &field.name, field);
             }
         }
     }
@@ -228,16 +226,16 @@ fn table(text: &mut String, path: &str, section: &Field, is_set: bool) {
     }
 }
 
-/// A key of a section that is not set: in a comment, its doc after it.
-fn unset(text: &mut String, field: &Field) {
+/// A key of what is not set: in a comment, like all around it.
+fn unset(text: &mut String, name: &str, field: &Field) {
+    comment(text, &format!("\n{}", field.doc));
     if let Shape::Table(fields) = &field.shape {
         let inner: Vec<_> =
             fields.iter().map(|field| format!("{} = {}", field.name, sample(field))).collect();
-        let _ = writeln!(text, "#\n# {} = {{ {} }}", field.name, inner.join(", "));
+        let _ = writeln!(text, "# {name} = {{ {} }}", inner.join(", "));
     } else {
-        let _ = writeln!(text, "#\n# {} = {}", field.name, sample(field));
+        let _ = writeln!(text, "# {name} = {}", sample(field));
     }
-    comment(text, &field.doc);
 }
 
 /// A value to show: the default, else an example, else one of the right type.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::document::Document;
 use crate::config::reference::groups;
-use crate::layers::Shape;
+use crate::layers::{Field, Shape};
 
 #[test]
 fn the_file_is_what_the_sections_and_layers_say() {
@@ -82,12 +82,39 @@ fn every_key_has_a_doc_a_type_and_its_line_in_the_file() {
                     || line.starts_with(&format!("[{key}"))
                     || line.starts_with(&format!("[{}", key.trim_end_matches(".NAME")))
             };
+            // Where a key chooses among others, each choice has a doc of its own.
+            let doc = format!("# {}", field.doc.lines().next().unwrap());
+            let is_choice = key == "summarizer.backend";
             for text in [resolve::DEFAULTS, &defaults_toml(&layers())] {
-                assert!(text.lines().any(names), "{key} is not in defaults.toml");
+                let lines: Vec<_> = text.lines().collect();
+                let is_below_its_doc = |at: &usize| {
+                    let above = lines[..*at].iter().rev().take_while(|line| line.starts_with('#'));
+                    names(lines[*at]) && (is_choice || above.into_iter().any(|line| *line == doc))
+                };
+                assert!((0..lines.len()).any(|at| is_below_its_doc(&at)), "{key}: {text}");
             }
         }
     }
     assert!(count > 40, "{count} keys");
+}
+
+/// A rung is set to what holds: an option of it that stands in a comment has no default.
+#[test]
+fn no_option_in_force_is_in_a_comment() {
+    for text in [resolve::DEFAULTS, &defaults_toml(&layers())] {
+        let mut layer = "";
+        for line in text.lines() {
+            // From here on a rung may be in a comment as a whole.
+            if line.ends_with("[[ladder]]") {
+                layer = "";
+            }
+            layer = line.strip_prefix("layer = ").unwrap_or(layer).trim_matches('"');
+            let fields = layers().get(layer).map(|kind| kind.fields().to_vec()).unwrap_or_default();
+            let commented = |field: &Field| line.starts_with(&format!("# {} = ", field.name));
+            let wrong = fields.iter().find(|field| commented(field) && field.default.is_some());
+            assert_eq!(wrong, None, "{text}");
+        }
+    }
 }
 
 /// What the reference says to write can be written, and makes a difference that can be seen.
