@@ -70,6 +70,8 @@ pub struct QuantityError {
 /// What a kind of quantity is called, and its units, smallest first.
 struct Units {
     expected: &'static str,
+    /// The most that there can be of it: what 64 bits hold.
+    most: &'static str,
     /// What it is called in the reference.
     title: &'static str,
     pattern: &'static str,
@@ -77,14 +79,16 @@ struct Units {
 }
 
 const SIZES: Units = Units {
-    expected: "a size such as 51200, \"50KB\" or \"1MiB\"",
+    expected: "a whole number of bytes, KB, MB, GB or TB (51200, \"50KB\", \"1MiB\")",
+    most: "at most 16777215TB",
     title: "a size in bytes (a number, or text such as `50KB`)",
     pattern: r"^[0-9]+ ?([KMGTkmgt]([Ii]?[Bb])?|[Bb])?$",
     units: &[("b", 1), ("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30), ("t", 1 << 40)],
 };
 
 const SPANS: Units = Units {
-    expected: "a duration such as 90, \"90s\", \"36h\" or \"7d\"",
+    expected: "a whole number of seconds, minutes, hours, days or weeks (90, \"90s\", \"36h\", \"7d\")",
+    most: "at most 30500568904943w",
     title: "a duration (a number of seconds, or text such as `90s`)",
     pattern: r"^[0-9]+ ?[smhdwSMHDW]?$",
     units: &[("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800)],
@@ -100,9 +104,10 @@ impl Units {
         } else {
             self.units.iter().find(|(known, _)| *known == unit).map(|(_, factor)| *factor)
         };
-        factor
-            .and_then(|factor| number.parse::<u64>().ok()?.checked_mul(factor))
-            .ok_or_else(|| QuantityError { text: text.into(), expected: self.expected })
+        let value = factor.and_then(|factor| number.parse::<u64>().ok()?.checked_mul(factor));
+        let is_too_much = factor.is_some() && digits > 0;
+        let expected = if is_too_much { self.most } else { self.expected };
+        value.ok_or_else(|| QuantityError { text: text.into(), expected })
     }
 
     /// The largest unit that gives a whole number, leaving out weeks, which few people write.
@@ -188,7 +193,10 @@ impl<T: FromStr<Err = QuantityError>> Visitor<'_> for Reader<T> {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        text.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
+        let parsed = text.parse();
+        parsed.map_err(|error: QuantityError| {
+            E::invalid_value(de::Unexpected::Str(text), &error.expected)
+        })
     }
 }
 
@@ -280,9 +288,9 @@ mod tests {
     #[test]
     fn a_wrong_value_says_what_is_expected() {
         let error = |json: &str| serde_json::from_str::<ByteSize>(json).unwrap_err().to_string();
-        insta::assert_snapshot!(error("\"50 apples\""), @r#"invalid value: string "50 apples", expected a size such as 51200, "50KB" or "1MiB" at line 1 column 11"#);
-        insta::assert_snapshot!(error("-1"), @r#"invalid value: integer `-1`, expected a size such as 51200, "50KB" or "1MiB" at line 1 column 2"#);
+        insta::assert_snapshot!(error("\"50 apples\""), @r#"invalid value: string "50 apples", expected a whole number of bytes, KB, MB, GB or TB (51200, "50KB", "1MiB") at line 1 column 11"#);
+        insta::assert_snapshot!(error("-1"), @r#"invalid value: integer `-1`, expected a whole number of bytes, KB, MB, GB or TB (51200, "50KB", "1MiB") at line 1 column 2"#);
         let error = serde_json::from_str::<Span>("true").unwrap_err().to_string();
-        insta::assert_snapshot!(error, @r#"invalid type: boolean `true`, expected a duration such as 90, "90s", "36h" or "7d" at line 1 column 4"#);
+        insta::assert_snapshot!(error, @r#"invalid type: boolean `true`, expected a whole number of seconds, minutes, hours, days or weeks (90, "90s", "36h", "7d") at line 1 column 4"#);
     }
 }

@@ -43,8 +43,7 @@ impl fmt::Display for Amount {
     }
 }
 
-const EXPECTED: &str =
-    "a fraction (0.7), a percentage (\"70%\") or a number of tokens above 1 (90_000)";
+const EXPECTED: &str = "a fraction up to 1 (0.7), a percentage up to 100 (\"70%\") or a number of tokens above 1 (90_000)";
 
 struct Reader;
 
@@ -144,7 +143,7 @@ mod tests {
         }
         for json in ["1", "-1", "1.5", "-0.1", "\"70\"", "\"%\"", "\"120%\"", "\"NaN%\"", "true"] {
             let error = serde_json::from_str::<Amount>(json).unwrap_err().to_string();
-            assert!(error.contains("expected a fraction (0.7)"), "{json}: {error}");
+            assert!(error.contains("expected a fraction up to 1 (0.7)"), "{json}: {error}");
         }
     }
 

@@ -1,10 +1,17 @@
 //! Holds settings against the fields that there are: names, types, ranges.
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::amount::Amount;
+use super::de::Fault;
 use super::diagnostic::Diagnostic;
 use super::node::{Entry, Kind, Node, Table};
+use super::resolve::with_key;
 use super::show::toml_value;
-use crate::layers::{Candidates, Field, Layers, Shape, nearest, one_of};
+use crate::layers::{Candidates, Field, Layers, Shape, nearest, one_of, schema_of};
 use crate::plugins::Plugins;
+use crate::quantity::{ByteSize, Span};
 
 /// Whose keys are looked at, for messages.
 #[derive(Clone, Copy)]
@@ -188,14 +195,25 @@ impl Checker<'_> {
     /// Whether a value is what it should be, in so far as its schema says.
     fn value(&mut self, node: &mut Node, shape: &Shape, key: &str, doc: &str, path: &str) -> bool {
         let diagnostic = match (shape, &mut node.kind) {
-            (Shape::Any | Shape::Notation(_), _)
-            | (Shape::Text, Kind::Text(_))
-            | (Shape::Flag, Kind::Flag(_)) => return true,
+            (
+                Shape::Whole { .. } | Shape::Number { .. } | Shape::Notation(_) | Shape::Any,
+                Kind::Huge(number),
+            ) => beyond(key, number, shape),
+            (Shape::Notation(_), _) => match misread(node, shape) {
+                Some(fault) => Diagnostic::error(with_key(&fault.message, key), ""),
+                None => return true,
+            },
+            (Shape::Any, _) | (Shape::Text, Kind::Text(_)) | (Shape::Flag, Kind::Flag(_)) => {
+                return true;
+            }
             (Shape::Whole { min, max }, Kind::Whole(number)) => {
                 if (*min..=*max).contains(number) {
                     return true;
                 }
-                out_of_range(key, &number.to_string(), shape)
+                match *number > *max {
+                    true => beyond(key, &number.to_string(), shape),
+                    false => out_of_range(key, &number.to_string(), &shape.words()),
+                }
             }
             (Shape::Number { min, max }, Kind::Whole(_) | Kind::Number(_)) => {
                 let number = match node.kind {
@@ -206,14 +224,14 @@ impl Checker<'_> {
                 if (*min..=*max).contains(&number) && number.is_finite() {
                     return true;
                 }
-                out_of_range(key, &number.to_string(), shape)
+                out_of_range(key, &number.to_string(), &shape.words())
             }
             (Shape::Choice(choices), Kind::Text(text)) => {
                 let mut words = choices.iter().map(|choice| choice.value.as_str());
                 if words.clone().any(|word| word == text) {
                     return true;
                 }
-                let diagnostic = out_of_range(key, &format!("{text:?}"), shape);
+                let diagnostic = out_of_range(key, &format!("{text:?}"), &shape.words());
                 match nearest(text, &mut words) {
                     Some(word) => diagnostic.help(format!("did you mean `{word}`?")),
                     None => diagnostic,
@@ -298,8 +316,30 @@ impl Checker<'_> {
     }
 }
 
-fn out_of_range(key: &str, value: &str, shape: &Shape) -> Diagnostic {
-    Diagnostic::error(format!("`{key}` is {value}, expected {}", shape.words()), "")
+fn out_of_range(key: &str, value: &str, expected: &str) -> Diagnostic {
+    Diagnostic::error(format!("`{key}` is {value}, expected {expected}"), "")
+}
+
+/// A number beyond what a type can hold, which the words for what is expected leave out elsewhere.
+fn beyond(key: &str, value: &str, shape: &Shape) -> Diagnostic {
+    let expected = match shape {
+        Shape::Whole { min, max } => format!("a whole number from {min} to {max}"),
+        Shape::Number { min, max } if min.is_finite() && max.is_finite() => shape.words(),
+        _ if value.starts_with('-') => format!("at least {}", i64::MIN),
+        _ => format!("at most {}", i64::MAX),
+    };
+    out_of_range(key, value, &expected)
+}
+
+/// What is wrong with a value in one of the notations of this crate. Others are left to their readers.
+fn misread(node: &Node, shape: &Shape) -> Option<Fault> {
+    fn of<T: JsonSchema + DeserializeOwned>(node: &Node, shape: &Shape) -> Option<Fault> {
+        let is_it = Shape::of(&schema_of::<T>()) == *shape;
+        is_it.then(|| T::deserialize(node).err()).flatten()
+    }
+    of::<Amount>(node, shape)
+        .or_else(|| of::<ByteSize>(node, shape))
+        .or_else(|| of::<Span>(node, shape))
 }
 
 /// What a key is for, as a help.

@@ -121,8 +121,8 @@ impl<'de> Deserializer<'de> for &'de Node {
             Kind::Whole(number) => visitor.visit_i64(*number),
             Kind::Number(number) => visitor.visit_f64(*number),
             Kind::Flag(flag) => visitor.visit_bool(*flag),
-            Kind::Date => {
-                Err(de::Error::invalid_type(Unexpected::Other("a date or time"), &visitor))
+            Kind::Huge(_) | Kind::Date => {
+                Err(de::Error::invalid_type(Unexpected::Other(&self.words()), &visitor))
             }
             Kind::List(items) => visitor.visit_seq(SeqDeserializer::new(items.iter())),
             Kind::Table(table) => visitor.visit_map(MapDeserializer::new(
@@ -132,7 +132,8 @@ impl<'de> Deserializer<'de> for &'de Node {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_some(self)
+        // A type that takes a table whole before it looks into it forgets where it stood.
+        self.mark(visitor.visit_some(self))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(

@@ -23,6 +23,9 @@ pub(super) struct Node {
 pub(super) enum Kind {
     Text(String),
     Whole(i64),
+    /// A whole number of more than 64 bits, as it is written. No setting is one, but a message has to
+    /// name it, and its range.
+    Huge(String),
     Number(f64),
     Flag(bool),
     /// A date or a time. No setting is one, but a message has to name it.
@@ -70,7 +73,7 @@ impl Node {
             diagnostics.push(diagnostic);
         }
         let span = document.span();
-        let mut reader = Reader { source, diagnostics };
+        let reader = Reader { source };
         Self {
             source: Arc::clone(source),
             span,
@@ -143,7 +146,7 @@ impl Node {
             Kind::Whole(number) => (*number).into(),
             Kind::Number(number) => (*number).into(),
             Kind::Flag(flag) => (*flag).into(),
-            Kind::Date => Value::Null,
+            Kind::Huge(_) | Kind::Date => Value::Null,
             Kind::List(items) => items.iter().map(Self::to_json).collect(),
             Kind::Table(table) => {
                 table.iter().map(|(key, entry)| (key.clone(), entry.node.to_json())).collect()
@@ -158,6 +161,7 @@ impl Node {
             Kind::Whole(_) => "a whole number".into(),
             Kind::Number(number) if number.is_finite() => "a number with a fraction".into(),
             Kind::Number(number) => format!("`{}`", number.to_string().to_lowercase()),
+            Kind::Huge(number) => format!("`{number}`"),
             Kind::Flag(flag) => format!("`{flag}`"),
             Kind::Date => "a date or time".into(),
             Kind::List(_) => "a list".into(),
@@ -200,44 +204,33 @@ fn tidy(message: &str) -> String {
 
 struct Reader<'a> {
     source: &'a Arc<Source>,
-    diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 impl Reader<'_> {
-    fn table(&mut self, table: &DeTable<'_>) -> Table {
-        let entries = table.iter().filter_map(|(key, value)| {
-            let entry = Entry { key: key.span(), node: self.node(value)? };
-            Some((key.get_ref().to_string(), entry))
+    fn table(&self, table: &DeTable<'_>) -> Table {
+        let entries = table.iter().map(|(key, value)| {
+            let entry = Entry { key: key.span(), node: self.node(value) };
+            (key.get_ref().to_string(), entry)
         });
         entries.collect()
     }
 
-    fn node(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Node> {
+    fn node(&self, value: &Spanned<DeValue<'_>>) -> Node {
         let kind = match value.get_ref() {
             DeValue::String(text) => Kind::Text(text.to_string()),
             DeValue::Integer(number) => {
                 match i64::from_str_radix(number.as_str(), number.radix()) {
                     Ok(number) => Kind::Whole(number),
-                    Err(_) => return self.too_large(value),
+                    Err(_) => Kind::Huge(self.source.text[value.span()].to_owned()),
                 }
             }
-            DeValue::Float(number) => match number.as_str().parse::<f64>() {
-                Ok(number) => Kind::Number(number),
-                Err(_) => return self.too_large(value),
-            },
+            // What TOML takes for a number, Rust does too; one without end is out of every range.
+            DeValue::Float(number) => Kind::Number(number.as_str().parse().unwrap_or(f64::NAN)),
             DeValue::Boolean(flag) => Kind::Flag(*flag),
             DeValue::Datetime(_) => Kind::Date,
-            DeValue::Array(items) => {
-                Kind::List(items.iter().filter_map(|item| self.node(item)).collect())
-            }
+            DeValue::Array(items) => Kind::List(items.iter().map(|item| self.node(item)).collect()),
             DeValue::Table(table) => Kind::Table(self.table(table)),
         };
-        Some(Node { source: Arc::clone(self.source), span: value.span(), kind })
-    }
-
-    fn too_large(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Node> {
-        let diagnostic = Diagnostic::error("the number is too large", "");
-        self.diagnostics.push(diagnostic.at(self.source, value.span()));
-        None
+        Node { source: Arc::clone(self.source), span: value.span(), kind }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use brute_core::Approximate;
 
 use super::amount::Amount;
-use super::check::Checker;
+use super::check::{Checker, quoted};
 use super::diagnostic::{Diagnostic, Origin, Severity, Source};
 use super::document::{Document, TriggerOptions, VERSION, fields, rung_fields};
 use super::node::{Kind, Node};
@@ -179,9 +179,13 @@ impl Loader {
 
     /// Whether a key is only missing because what it said was wrong, and has been reported.
     pub(super) fn is_aftermath(&self, message: &str, table: &str) -> bool {
+        message.starts_with(MISSING) && self.was_said_below(table)
+    }
+
+    /// Whether something below this key was wrong, and has been reported.
+    fn was_said_below(&self, table: &str) -> bool {
         let below = format!("{table}.");
-        message.starts_with(MISSING)
-            && self.diagnostics.iter().any(|diagnostic| diagnostic.key.starts_with(&below))
+        self.diagnostics.iter().any(|diagnostic| diagnostic.key.starts_with(&below))
     }
 
     /// Limits of truncation that leave no room.
@@ -201,8 +205,10 @@ impl Loader {
             Ok(table) => return table,
             Err(errors) => errors,
         };
+        let entry = |name: &str| format!("models.{}", quoted(name));
         for error in errors {
             let path = match &error {
+                ModelError::NoWindow { name } if self.was_said_below(&entry(name)) => continue,
                 ModelError::NoWindow { name } | ModelError::Name { name } => vec!["models", name],
                 ModelError::Zero { name, key } => vec!["models", name, key],
                 ModelError::Ratio { name, .. } => vec!["models", name, "ratio"],
@@ -420,7 +426,7 @@ pub(super) fn path_of(
     }
     match &node.kind {
         Kind::Table(table) => table.iter().find_map(|(key, entry)| {
-            let key = super::check::quoted(key);
+            let key = quoted(key);
             let below = if path.is_empty() { key } else { format!("{path}.{key}") };
             path_of(&entry.node, source, span, below)
         }),

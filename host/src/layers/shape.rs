@@ -136,10 +136,8 @@ impl Shape {
 
 fn bounded(what: &str, min: i64, max: i64) -> String {
     match (min, max) {
-        (i64::MIN | 0, i64::MAX) => what.into(),
-        (min, i64::MAX) => format!("{what} of at least {min}"),
         (min, max) if max < i64::from(u32::MAX) => format!("{what} from {min} to {max}"),
-        (i64::MIN | 0, _) => what.into(),
+        (i64::MIN, _) => what.into(),
         (min, _) => format!("{what} of at least {min}"),
     }
 }

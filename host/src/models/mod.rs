@@ -84,6 +84,7 @@ pub struct ModelEntry {
     /// Tokens that the model's provider counts for each token that `counter` finds in a text. All
     /// sizes are multiplied by it, framing and media aside. Default: 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.1, max = 10.0))]
     pub ratio: Option<f64>,
     /// How images count. Default: the provider's usual rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]

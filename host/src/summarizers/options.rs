@@ -68,7 +68,10 @@ mod tests {
             ("backend = \"command\"", "missing field `command`"),
             ("backend = \"command\"\ncommand = [\"x\"]\nmodel = \"y\"", "unknown field `model`"),
             ("backend = \"extract\"\nmodel = \"y\"", "unknown field `model`"),
-            ("backend = \"command\"\ncommand = [\"x\"]\ntimeout = \"soon\"", "expected a duration"),
+            (
+                "backend = \"command\"\ncommand = [\"x\"]\ntimeout = \"soon\"",
+                "expected a whole number of seconds",
+            ),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{error}");

@@ -39,11 +39,13 @@ fn all_mistakes_are_shown_where_they_stand() {
       |
       = help: did you mean `compact-to`?
 
-    error: expected a fraction (0.7), a percentage ("70%") or a number of tokens above 1 (90_000) for `compact-at`, found "lots"
+    error: expected a fraction up to 1 (0.7), a percentage up to 100 ("70%") or a number of tokens above 1 (90_000) for `compact-at`, found "lots"
      --> brute.toml:6:14
       |
     6 | compact-at = "lots"
       |              ^^^^^^
+      |
+      = help: `compact-at`: the size of a request at which a compaction starts
 
     error: there is no layer `tool-result`
      --> brute.toml:8:9

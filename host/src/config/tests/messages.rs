@@ -43,11 +43,13 @@ fn set_is_pointed_into() {
       |
       = help: write `key=value` as in the file; strings need quotes: 'window.model="gpt-4o"'
 
-    error: expected a fraction (0.7), a percentage ("70%") or a number of tokens above 1 (90_000) for `compact-at`, found "9"
+    error: expected a fraction up to 1 (0.7), a percentage up to 100 ("70%") or a number of tokens above 1 (90_000) for `compact-at`, found "9"
      --> --set:1:20
       |
     1 | trigger.compact-at="9"
       |                    ^^^
+      |
+      = help: `compact-at`: the size of a request at which a compaction starts
     "#);
 }
 
@@ -63,7 +65,7 @@ fn faults_of_all_sources_are_said_at_once() {
     insta::assert_snapshot!(said.join("\n"), @r#"
     ~/brute.toml:2:1: error: `[window]` has no key `siez` (did you mean `size`?)
     ~/brute.toml:4:9: error: there is no layer `tol-results` (did you mean `tool-results`?)
-    brute.toml:2:14: error: expected a fraction (0.7), a percentage ("70%") or a number of tokens above 1 (90_000) for `compact-at`, found `true`
+    brute.toml:2:14: error: expected a fraction up to 1 (0.7), a percentage up to 100 ("70%") or a number of tokens above 1 (90_000) for `compact-at`, found `true` (`compact-at`: the size of a request at which a compaction starts)
     --set:1:6: error: `[keep]` has no key `tool` (did you mean `tools`?)
     "#);
 }

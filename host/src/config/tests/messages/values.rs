@@ -123,48 +123,62 @@ error: `backend` is "comand", expected `command` or `extract`
   = help: did you mean `command`?
 "#);
 said!(amounts, "[trigger]\ncompact-at = 1.5\ncompact-to = \"40\"\n[window]\nreserve = 1\n", @r#"
-error: expected a fraction (0.7), a percentage ("70%") or a number of tokens above 1 (90_000) for `compact-at`, found `1.5`
+error: expected a fraction up to 1 (0.7), a percentage up to 100 ("70%") or a number of tokens above 1 (90_000) for `compact-at`, found `1.5`
  --> brute.toml:2:14
   |
 2 | compact-at = 1.5
   |              ^^^
+  |
+  = help: `compact-at`: the size of a request at which a compaction starts
 
-error: expected a fraction (0.7), a percentage ("70%") or a number of tokens above 1 (90_000) for `compact-to`, found "40"
+error: expected a fraction up to 1 (0.7), a percentage up to 100 ("70%") or a number of tokens above 1 (90_000) for `compact-to`, found "40"
  --> brute.toml:3:14
   |
 3 | compact-to = "40"
   |              ^^^^
+  |
+  = help: `compact-to`: the size that a compaction aims for
 
-error: expected a fraction (0.7), a percentage ("70%") or a number of tokens above 1 (90_000) for `reserve`, found `1`
+error: expected a fraction up to 1 (0.7), a percentage up to 100 ("70%") or a number of tokens above 1 (90_000) for `reserve`, found `1`
  --> brute.toml:5:11
   |
 5 | reserve = 1
   |           ^
+  |
+  = help: `reserve`: what stays free for the reply: an amount of the window, or tokens
 "#);
 said!(quantities, "[truncate]\nmax-bytes = \"50 parsecs\"\nmax-age = true\n[[ladder]]\nlayer = \"tool-results\"\ntimeout = \"soon\"\nwhen = { above = -1 }\n", @r#"
-error: expected a size such as 51200, "50KB" or "1MiB" for `max-bytes`, found "50 parsecs"
+error: expected a whole number of bytes, KB, MB, GB or TB (51200, "50KB", "1MiB") for `max-bytes`, found "50 parsecs"
  --> brute.toml:2:13
   |
 2 | max-bytes = "50 parsecs"
   |             ^^^^^^^^^^^^
+  |
+  = help: `max-bytes`: the most bytes of a result that go on, the notice included: bytes, or a size such as `"50KB"`
 
-error: expected a duration such as 90, "90s", "36h" or "7d" for `max-age`, found `true`
+error: expected a whole number of seconds, minutes, hours, days or weeks (90, "90s", "36h", "7d") for `max-age`, found `true`
  --> brute.toml:3:11
   |
 3 | max-age = true
   |           ^^^^
+  |
+  = help: `max-age`: full texts that were not saved, or saved again, for so long are removed: by `brute truncate`, once an hour, and by programs that sweep
 
-error: expected a duration such as 90, "90s", "36h" or "7d" for `timeout`, found "soon"
+error: expected a whole number of seconds, minutes, hours, days or weeks (90, "90s", "36h", "7d") for `timeout`, found "soon"
  --> brute.toml:6:11
   |
 6 | timeout = "soon"
   |           ^^^^^^
+  |
+  = help: `timeout`: how long the layer may take, all its rounds together
 
-error: expected a fraction (0.7), a percentage ("70%") or a number of tokens above 1 (90_000) for `above`, found `-1`
+error: expected a fraction up to 1 (0.7), a percentage up to 100 ("70%") or a number of tokens above 1 (90_000) for `above`, found `-1`
  --> brute.toml:7:18
   |
 7 | when = { above = -1 }
   |                  ^^
+  |
+  = help: `above`: only if the request is still larger than this amount of the window
 "#);
 said!(limits_without_room, "[truncate]\nmax-bytes = 10\n[truncate.tools.\"a.b\"]\nmax-bytes = 11\n", @"
 error: `truncate.max-bytes` is 10, which leaves no room for the notice; give at least 1024
@@ -180,14 +194,16 @@ error: `truncate.tools.a.b.max-bytes` is 11, which leaves no room for the notice
   |             ^^
 ");
 said!(number_too_long, "[window]\nsize = 99999999999999999999\n", @"
-error: the number is too large
+error: `size` is 99999999999999999999, expected a whole number from 1 to 9223372036854775807
  --> brute.toml:2:8
   |
 2 | size = 99999999999999999999
   |        ^^^^^^^^^^^^^^^^^^^^
+  |
+  = help: `size`: the window in tokens, which input and reply share
 ");
 said!(not_a_number, "[models.gpt-4o]\nratio = nan\n", @"
-error: `ratio` is NaN, expected a number
+error: `ratio` is NaN, expected a number from 0.1 to 10
  --> brute.toml:2:9
   |
 2 | ratio = nan
@@ -235,11 +251,13 @@ error: `window` is 0, expected a whole number of at least 1
   |
   = help: `window`: tokens that input and reply share
 
-error: `models."gpt-4o".ratio` is 99; it lies between 0.1 and 10
+error: `ratio` is 99, expected a number from 0.1 to 10
  --> brute.toml:5:9
   |
 5 | ratio = 99
   |         ^^
+  |
+  = help: `ratio`: tokens that the model's provider counts for each token that `counter` finds in a text
 "#);
 said!(version_of_the_wrong_type, "version = \"1\"\n", @r#"
 error: expected a whole number of at least 1 for `version`, found a string
@@ -257,3 +275,109 @@ error: this file needs a later brute: it has version 2, and this one reads versi
 1 | version = 2
   |           ^
 ");
+
+said!(a_program_is_missing, "[summarizer]\nbackend = \"command\"\n", @"
+error: `summarizer` needs `command`
+ --> brute.toml:1:1
+  |
+1 | [summarizer]
+  | ^^^^^^^^^^^^
+");
+said!(a_program_of_the_wrong_type, "[summarizer]\nbackend = \"command\"\ncommand = \"x\"\ntimeout = \"1ms\"\n", @r#"
+error: expected a list of strings for `command`, found a string
+ --> brute.toml:3:11
+  |
+3 | command = "x"
+  |           ^^^
+  |
+  = help: `command`: the program and its arguments, as a list: `["llm", "--model", "…"]`
+
+error: expected a whole number of seconds, minutes, hours, days or weeks (90, "90s", "36h", "7d") for `timeout`, found "1ms"
+ --> brute.toml:4:11
+  |
+4 | timeout = "1ms"
+  |           ^^^^^
+  |
+  = help: `timeout`: how long it may take before it is stopped
+"#);
+said!(more_than_a_rung_holds, "[[ladder]]\nlayer = \"sliding-window\"\nkeep-steps = 99999999999\n", @"
+error: `keep-steps` is 99999999999, expected a whole number from 1 to 4294967295
+ --> brute.toml:3:14
+  |
+3 | keep-steps = 99999999999
+  |              ^^^^^^^^^^^
+  |
+  = help: `keep-steps`: how many of the newest steps stay, at least 1
+");
+said!(model_with_a_wrong_window, "[models.x]\nwindow = -1\n", @"
+error: `window` is -1, expected a whole number of at least 1
+ --> brute.toml:2:10
+  |
+2 | window = -1
+  |          ^^
+  |
+  = help: `window`: tokens that input and reply share
+");
+
+/// Whoever writes a number that a key does not take is led to it, and told what the key takes.
+#[test]
+fn every_quantity_out_of_range_is_pointed_at_and_says_what_is_allowed() {
+    const TOOL: &str = "[truncate.tools.sh]";
+    const COMMAND: &str = "[summarizer]\nbackend = \"command\"\ncommand = [\"x\"]";
+    const RESULTS: &str = "[[ladder]]\nlayer = \"tool-results\"";
+    const STEPS: &str = "[[ladder]]\nlayer = \"sliding-window\"";
+    const SUMMARIZE: &str =
+        "[summarizer]\nbackend = \"extract\"\n[[ladder]]\nlayer = \"summarize\"";
+    const WHOLE: &str =
+        r#"-1 99999999999999999999 -99999999999999999999 1.5 inf true [] {} "x" 1979-05-27"#;
+    const NUMBER: &str = r#"0 -1 99999999999999999999 nan inf true [] "x""#;
+    const SIZE: &str = r#"-1 99999999999999999999 1.5 true [] "x" "1.5MB" "-1KB" "99999999999TB""#;
+    const SPAN: &str =
+        r#"-1 99999999999999999999 1.5 true [] "x" "1ms" "-1s" "99999999999999999w""#;
+    const AMOUNT: &str = r#"-1 1 99999999999999999999 1.5 inf true [] "x" "150%" "-1%""#;
+    for (head, key, more, values) in [
+        ("", "version", "0", WHOLE),
+        ("[window]", "size", "0", WHOLE),
+        ("[window]", "reserve", "", AMOUNT),
+        ("[trigger]", "compact-at", "0", AMOUNT),
+        ("[trigger]", "compact-to", "0", AMOUNT),
+        ("[truncate]", "max-lines", "0", WHOLE),
+        ("[truncate]", "max-line-chars", "0", WHOLE),
+        ("[truncate]", "max-bytes", "0", SIZE),
+        ("[truncate]", "max-total", "", SIZE),
+        ("[truncate]", "max-age", "", SPAN),
+        (TOOL, "max-lines", "0", WHOLE),
+        (TOOL, "max-line-chars", "0", WHOLE),
+        (TOOL, "max-bytes", "0", SIZE),
+        (COMMAND, "window", "0 99999999999", WHOLE),
+        (COMMAND, "timeout", "0", SPAN),
+        ("[models.x]", "window", "0 99999999999", WHOLE),
+        ("[models.gpt-4o]", "ratio", "", NUMBER),
+        (RESULTS, "keep-steps", "0 99999999999", WHOLE),
+        (RESULTS, "min-tokens", "99999999999", WHOLE),
+        (RESULTS, "max-tokens", "0 99999999999", WHOLE),
+        (RESULTS, "clear-at-least", "99999999999", WHOLE),
+        (RESULTS, "timeout", "0", SPAN),
+        (RESULTS, "when.above", "", AMOUNT),
+        (STEPS, "keep-steps", "0 99999999999", WHOLE),
+        (SUMMARIZE, "max-tokens", "63 99999999999", WHOLE),
+    ] {
+        for value in more.split_whitespace().chain(values.split_whitespace()) {
+            let text = format!("{head}\n{key} = {value}\n");
+            let loaded = load(&project(&text), &layers());
+            let [diagnostic] = &loaded.diagnostics[..] else {
+                panic!("{text}{}", render(&loaded.diagnostics, false));
+            };
+            let said = diagnostic.to_string();
+            let place = (text.lines().count(), key.len() + " = ".len() + 1);
+            assert!(said.starts_with(&format!("brute.toml:{}:{}: ", place.0, place.1)), "{said}");
+            let name = key.rsplit('.').next().unwrap();
+            assert!(said.contains(&format!("{name}`")), "{said}");
+            let allowed = ["expected ", "at least ", "above 0", "leaves "];
+            assert!(allowed.iter().any(|words| said.contains(words)), "{said}");
+            let too_much = value.trim_matches('"').trim_start_matches('-').starts_with("99");
+            let bounds = ["at most ", "at least ", " from "];
+            assert!(!too_much || bounds.iter().any(|words| said.contains(words)), "{said}");
+        }
+    }
+}
