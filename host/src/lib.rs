@@ -13,6 +13,7 @@ pub mod models;
 pub mod plugins;
 pub mod quantity;
 pub mod summarizers;
+pub mod system;
 pub mod tokens;
 pub mod truncation;
 

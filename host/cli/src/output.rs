@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+use brute_host::system::words_of;
 use serde::Serialize;
 
 use crate::exit::Failure;
@@ -12,7 +13,9 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure::input(format!("cannot write to standard output: {error}"))),
+        Err(error) => {
+            Err(Failure::input(format!("cannot write to standard output: {}", words_of(&error))))
+        }
         Ok(()) => Ok(()),
     }
 }
@@ -52,8 +55,8 @@ fn json_line(value: &impl Serialize) -> Vec<u8> {
 
 /// Writes a file through a temporary one beside it, so that a full disk leaves what was there.
 pub(crate) fn file(asked: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::input(format!("cannot write `{}`: {error}", asked.display()))
+    let failed = |error: &io::Error| {
+        Failure::input(format!("cannot write `{}`: {}", asked.display(), words_of(error)))
     };
     // A link stays one: what it names is written.
     let named = std::fs::canonicalize(asked);
@@ -67,9 +70,7 @@ pub(crate) fn file(asked: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if is_device || (path.exists() && !path.is_file()) {
         return std::fs::write(path, bytes).map_err(|error| failed(&error));
     }
-    // The whole error names the temporary file, which means nothing to anybody.
-    let mut temporary =
-        tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error.kind()))?;
+    let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
     let permissions = match std::fs::metadata(path) {
         Ok(there) => Some(there.permissions()),
         Err(_) => usual_permissions(folder),

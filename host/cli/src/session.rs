@@ -5,6 +5,7 @@ use std::path::Path;
 
 use brute_host::config::Config;
 use brute_host::formats::{Document, ReadOptions};
+use brute_host::system::words_of;
 
 use crate::args;
 use crate::exit::{Exit, Failure};
@@ -39,7 +40,7 @@ pub(crate) fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
 
 /// The end of a command whose input cannot be read.
 pub(crate) fn cannot_read(file: &Path, error: &std::io::Error) -> Failure {
-    Failure::input(format!("cannot read `{}`: {error}", name(file)))
+    Failure::input(format!("cannot read `{}`: {}", name(file), words_of(error)))
 }
 
 /// The conversation that the command line names.

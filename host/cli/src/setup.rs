@@ -13,6 +13,7 @@ use brute_host::formats::Document;
 use brute_host::ladder::{Compaction, Compactor};
 use brute_host::layers::{Layers, nearest};
 use brute_host::plugins::TRUST_VARIABLE;
+use brute_host::system::words_of;
 
 use crate::args::{self, Global};
 use crate::exit::{Exit, Failure};
@@ -47,8 +48,9 @@ pub(crate) struct Sizing {
 
 /// What the files and `--set` say, and all that is wrong with it.
 pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure> {
-    let cwd = std::env::current_dir()
-        .map_err(|error| Failure::configuration(format!("no current folder: {error}")))?;
+    let cwd = std::env::current_dir().map_err(|error| {
+        Failure::configuration(format!("no current folder: {}", words_of(&error)))
+    })?;
     let mut sources = match global.no_config {
         true => Sources::default(),
         false => places(global, &cwd).read(&cwd).map_err(unreadable)?,
@@ -65,8 +67,8 @@ pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure
     }
     for folder in named.iter().chain(&global.trust_plugins) {
         sources.trust.add_folder(folder).map_err(|error| {
-            let folder = folder.display();
-            Failure::configuration(format!("cannot trust the plugins in `{folder}`: {error}"))
+            let (folder, why) = (folder.display(), words_of(&error));
+            Failure::configuration(format!("cannot trust the plugins in `{folder}`: {why}"))
         })?;
     }
     let loaded = config::load(&sources, &Layers::built_in());
@@ -223,10 +225,10 @@ pub(crate) fn run(
     progress.say("counting");
     let shown = progress.clone();
     let compactor = sizing.compactor.clone().on(move |event| shown.follow(event));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure { exit: Exit::Bug, message: format!("no runtime: {error}") })?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+            Failure { exit: Exit::Bug, message: format!("no runtime: {}", words_of(&error)) }
+        })?;
     let conversation = document.conversation().clone();
     let compacting = async {
         match sizing.now {

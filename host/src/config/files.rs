@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::Sources;
 use super::diagnostic::{Origin, Source};
 use crate::plugins::{TRUST_FILE_NAME, Trust, TrustError};
+use crate::system::words_of;
 
 /// The name of the file.
 pub const FILE_NAME: &str = "brute.toml";
@@ -35,7 +36,7 @@ pub struct Places {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The system does not give it.
-    #[error("cannot read `{}`: {error}", path.display())]
+    #[error("cannot read `{}`: {}", path.display(), words_of(error))]
     Io {
         /// The file.
         path: PathBuf,

@@ -14,6 +14,7 @@ use tokio::process;
 
 use super::{BoxFuture, Summarizer};
 use crate::quantity::Span;
+use crate::system::words_of;
 
 /// No summary is as long as this, in bytes; a program that writes more does something else.
 const MOST_OUTPUT: usize = 1 << 20;
@@ -109,7 +110,9 @@ impl Command {
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
-            .map_err(|error| self.failed(format_args!("could not be started: {error}")))?;
+            .map_err(|error| {
+                self.failed(format_args!("could not be started: {}", words_of(&error)))
+            })?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async {
@@ -123,7 +126,9 @@ impl Command {
         let (output, complaints) = (Mutex::new(Vec::new()), Mutex::new(VecDeque::new()));
         let read = async {
             let read = self.output(stdout, &output).await;
-            read.map_err(|error| self.failed(format_args!("could not be read: {error}")))?;
+            read.map_err(|error| {
+                self.failed(format_args!("could not be read: {}", words_of(&error)))
+            })?;
             match locked(&output).len() > MOST_OUTPUT {
                 true => Err(self.failed(format_args!("wrote more than {MOST_OUTPUT} bytes"))),
                 false => Ok(()),
@@ -145,8 +150,9 @@ impl Command {
                 status
             }
         };
-        let status =
-            status.map_err(|error| self.failed(format_args!("cannot be waited for: {error}")))?;
+        let status = status.map_err(|error| {
+            self.failed(format_args!("cannot be waited for: {}", words_of(&error)))
+        })?;
         match status.success() {
             true => Ok(std::mem::take(&mut *locked(&output))),
             false => Err(self.unsuccessful(status, locked(&complaints).make_contiguous())),

@@ -4,7 +4,6 @@
 //! limits by tool, the file with the full text, and how long it stays.
 
 mod options;
-mod reason;
 mod retention;
 mod sequences;
 mod spill;
@@ -21,7 +20,6 @@ use brute_core::truncation::{
 };
 
 pub use options::{LimitError, ToolOptions, TruncateOptions};
-pub use reason::words_of;
 pub use retention::{SWEEP_EVERY, SweepError, Swept, named_in};
 pub(crate) use spill::expand;
 pub use spill::{SpillError, SpillFolder};

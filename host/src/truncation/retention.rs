@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use brute_core::truncation::Notice;
 
+use super::Truncator;
 use super::spill::{file_name_of, is_own_name, is_unfinished_name};
-use super::{Truncator, words_of};
+use crate::system::words_of;
 
 /// A file that was begun so long ago was left behind by a process that is gone.
 const UNFINISHED_AGE: Duration = Duration::from_secs(24 * 60 * 60);

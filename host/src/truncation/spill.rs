@@ -8,7 +8,8 @@ use std::time::SystemTime;
 use brute_core::truncation::{FullText, Spill};
 use tempfile::TempPath;
 
-use super::{PIECE, words_of};
+use super::PIECE;
+use crate::system::words_of;
 
 /// The part of a BLAKE3 digest that names a file: 32 hexadecimal digits, 128 bits.
 const DIGITS: usize = 32;

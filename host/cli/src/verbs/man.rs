@@ -1,5 +1,6 @@
 //! `brute man`: manual pages, one for brute, one for each verb and each verb of a verb.
 
+use brute_host::system::words_of;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man as Page;
 
@@ -20,7 +21,11 @@ pub(crate) fn run(global: &Global, args: &Man) -> Done {
         return Ok(Exit::Fitted);
     };
     std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::input(format!("cannot make the folder `{}`: {error}", folder.display()))
+        Failure::input(format!(
+            "cannot make the folder `{}`: {}",
+            folder.display(),
+            words_of(&error)
+        ))
     })?;
     let mut commands = vec![&brute];
     let mut at = 0;

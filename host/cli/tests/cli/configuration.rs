@@ -114,11 +114,11 @@ fn files_that_are_no_configuration() {
 
     ## missing
     exit 2
-    error: cannot read `[folder]/none.toml`: No such file or directory (os error 2)
+    error: cannot read `[folder]/none.toml`: no such file or folder
 
     ## a folder
     exit 2
-    error: cannot read `[folder]/folder`: Is a directory (os error 21)
+    error: cannot read `[folder]/folder`: is a directory
     ");
 }
 

@@ -152,7 +152,7 @@ fn files_that_cannot_be_read() {
     insta::assert_snapshot!(said, @"
     ## missing
     exit 3
-    error: cannot read `nofile.json`: No such file or directory (os error 2)
+    error: cannot read `nofile.json`: no such file or folder
 
     ## a folder
     exit 3
@@ -164,7 +164,7 @@ fn files_that_cannot_be_read() {
 
     ## missing, for truncate
     exit 3
-    error: cannot read `nofile.txt`: No such file or directory (os error 2)
+    error: cannot read `nofile.txt`: no such file or folder
 
     ## a folder, for truncate
     exit 3

@@ -137,7 +137,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
 
     ## below a file
     exit 3
-    error: cannot make the folder `file/man`: Not a directory (os error 20)
+    error: cannot make the folder `file/man`: not a directory
     "
     );
 }

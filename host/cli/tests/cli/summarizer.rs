@@ -47,7 +47,7 @@ fn a_summarizer_that_fails_costs_nothing() {
     fails
       failed `summarize`: the summarizer failed: `sh` ended with exit status: 3: no quota left
     is not there
-      failed `summarize`: the summarizer failed: `nonesuch-program` could not be started: No such file or directory (os error 2)
+      failed `summarize`: the summarizer failed: `nonesuch-program` could not be started: no such file or folder
     answers nothing
       failed `summarize`: the summarizer answered nothing
     answers more than it was given

@@ -1,14 +1,14 @@
-//! How an error of the system is said.
+//! What the operating system says, in words.
 
 use std::io;
 
 /// An error of the system in plain words, as a fragment: the same words wherever it comes from, without
-/// its number and without a path, so that a model may read them.
+/// its number and without a path, so that a person can use them and a model may read them.
 ///
 /// ```
 /// use std::io;
 ///
-/// use brute_host::truncation::words_of;
+/// use brute_host::system::words_of;
 ///
 /// let missing = io::Error::from(io::ErrorKind::NotFound);
 /// assert_eq!(words_of(&missing), "no such file or folder");
