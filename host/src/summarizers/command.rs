@@ -15,6 +15,7 @@ use tokio::process;
 use super::{BoxFuture, Summarizer};
 use crate::quantity::Span;
 use crate::system::words_of;
+use crate::truncation::sequences;
 
 /// No summary is as long as this, in bytes; a program that writes more does something else.
 const MOST_OUTPUT: usize = 1 << 20;
@@ -178,7 +179,7 @@ impl Command {
     }
 
     fn unsuccessful(&self, status: ExitStatus, complaints: &[u8]) -> CompletionError {
-        let text = String::from_utf8_lossy(complaints);
+        let text = sequences::plain(&String::from_utf8_lossy(complaints)).into_owned();
         let mut last: Vec<&str> =
             text.lines().rev().filter(|line| !line.trim().is_empty()).take(ERROR_LINES).collect();
         last.reverse();

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use brute_core::{OptionsError, TokenCounter};
+use brute_core::{
+    Completion, CompletionError, OptionsError, Prompt, SummarizerLimits, TokenCounter,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Command, CommandOptions, Extract, ExtractOptions, Summarizer};
+use super::{BoxFuture, Command, CommandOptions, Extract, ExtractOptions, Summarizer};
+use crate::truncation::sequences::plain;
 
 /// Who writes summaries. Without this section nobody does, and the `summarize` layer declines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +23,7 @@ pub enum SummarizerOptions {
 
 impl SummarizerOptions {
     /// The summarizer that these options describe. `counter` is the one that measures conversations.
+    /// Its answers have no terminal sequences in them, nor control characters but newline and tab.
     ///
     /// # Errors
     /// If an option is out of range.
@@ -28,8 +32,32 @@ impl SummarizerOptions {
         counter: Arc<dyn TokenCounter>,
     ) -> Result<Arc<dyn Summarizer>, OptionsError> {
         Ok(match self {
-            Self::Command(options) => Arc::new(Command::build(options.clone())?),
-            Self::Extract(ExtractOptions {}) => Arc::new(Extract::new(counter)),
+            Self::Command(options) => Arc::new(Plain(Command::build(options.clone())?)),
+            Self::Extract(ExtractOptions {}) => Arc::new(Plain(Extract::new(counter))),
+        })
+    }
+}
+
+/// Keeps what only a terminal reads out of the answers of any backend: programs color what they write,
+/// and records hold what tools printed.
+struct Plain<S>(S);
+
+impl<S: Summarizer> Summarizer for Plain<S> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn limits(&self) -> SummarizerLimits {
+        self.0.limits()
+    }
+
+    fn complete<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+    ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
+        Box::pin(async {
+            let answer = self.0.complete(prompt).await?;
+            Ok(Completion { text: plain(&answer.text).into_owned(), ..answer })
         })
     }
 }
@@ -75,6 +103,22 @@ mod tests {
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn whoever_answers_answers_plain_text() {
+        let odd = "\u{1b}[1mPath\u{1b}[0m:\t/srv/app/\0main.rs\u{7} failed with E0308\r\n";
+        let plain = "Path:\t/srv/app/main.rs failed with E0308";
+        let prompt = Prompt { instructions: String::new(), input: odd.into(), max_tokens: 500 };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for options in ["backend = \"command\"\ncommand = [\"cat\"]", "backend = \"extract\""] {
+            let summarizer = read(options).unwrap().build(Arc::new(Approximate)).unwrap();
+            let text = runtime.block_on(summarizer.complete(&prompt)).unwrap().text;
+            assert!(text.contains(plain), "{options}: {text:?}");
+            let is_odd = |char: char| char.is_control() && char != '\n' && char != '\t';
+            assert!(!text.contains(is_odd), "{options}: {text:?}");
         }
     }
 

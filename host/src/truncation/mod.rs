@@ -5,7 +5,7 @@
 
 mod options;
 mod retention;
-mod sequences;
+pub(crate) mod sequences;
 mod spill;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Takes terminal control sequences out of a text.
 
+use std::borrow::Cow;
+
 use memchr::memchr;
 
 /// Begins every sequence.
@@ -163,6 +165,21 @@ pub(super) fn without(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// The text without control sequences, and without any other control character but newline and tab:
+/// what a person at a terminal or a model can be given, whoever wrote it.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let is_odd = |char: char| char.is_control() && char != '\n' && char != '\t';
+    if !text.contains(is_odd) {
+        return Cow::Borrowed(text);
+    }
+    let stripped = without(text.as_bytes());
+    // What is taken out is made of whole characters.
+    let text = stripped.map_or(Cow::Borrowed(text), |bytes| {
+        Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+    });
+    Cow::Owned(text.chars().filter(|char| !is_odd(*char)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +228,20 @@ mod tests {
             assert_eq!(stripped(text), rest, "{text:?}");
         }
         assert_eq!(without(b"no sequence"), None);
+    }
+
+    #[test]
+    fn a_plain_text_has_lines_and_tabs_and_no_other_control() {
+        for (text, rest) in [
+            ("a\tb\nc é 世", "a\tb\nc é 世"),
+            ("\x1b[1m## Decisions\x1b[0m\r\n- none\r\n", "## Decisions\n- none\n"),
+            ("a\0b\x08c\x07d\x7fe\u{85}f\u{9b}g", "abcdefg"),
+            ("a\x1b]0;title\x07b\x1b[31", "ab31"),
+            ("\x1b\0[31m", "[31m"),
+        ] {
+            assert_eq!(plain(text), rest, "{text:?}");
+        }
+        assert!(matches!(plain("nothing to do\n"), Cow::Borrowed(_)));
     }
 
     #[test]
@@ -264,6 +295,8 @@ mod tests {
             // No escape character is left, and every line is.
             prop_assert!(!whole.contains('\x1b'));
             prop_assert_eq!(whole.matches('\n').count(), text.matches('\n').count());
+            let odd = |char: char| char.is_control() && char != '\n' && char != '\t';
+            prop_assert!(!plain(&text).contains(odd));
             let mut all = text.chars();
             prop_assert!(whole.chars().all(|wanted| all.any(|char| char == wanted)));
         }

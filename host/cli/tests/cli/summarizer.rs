@@ -76,6 +76,20 @@ fn a_summarizer_that_fails_costs_nothing() {
 
 #[cfg(unix)]
 #[test]
+fn what_only_a_terminal_reads_stays_out_of_the_conversation() {
+    let place = Place::new();
+    let script = r"printf '\\033[1mSaid\\033[0m\\000 nothing\\a\\tabout the harbor.\\r\\n'";
+    let ended = summarize(&place, &command(&format!(r#""sh", "-c", "{script}""#)), "");
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains(r"Said nothing\tabout the harbor."), "{}", ended.out);
+    assert!(!ended.out.contains(r"\u00") && !ended.out.contains(r"\r"), "{}", ended.out);
+    let script = r"printf '\\033[31mno quota\\033[0m left\\n' >&2; exit 3";
+    let ended = summarize(&place, &command(&format!(r#""sh", "-c", "{script}""#)), "");
+    assert!(ended.err.contains("exit status: 3: no quota left"), "{}", ended.err);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_summarizer_that_works_makes_it_fit() {
     let place = Place::new();
     let summarizer = command(r#""echo", "All reports were read; none had news.""#);
