@@ -1,11 +1,31 @@
 //! What stands beside the messages and matters for sizes.
 
-use super::json::{View, compact};
+use super::ReadError;
+use super::json::{Kind, View, compact};
 
 /// The object that holds the messages, if one does.
 pub(super) struct Body<'a>(pub(super) Option<View<'a>>);
 
 impl Body<'_> {
+    /// Refuses fields that are read and do not hold what they should: what is passed over would count
+    /// as nothing. Null says what a field that is not there says.
+    pub(super) fn check(&self) -> Result<(), ReadError> {
+        for (key, value) in self.0.into_iter().flat_map(View::members) {
+            let expected = match key.text().as_deref() {
+                Some("model") if !value.is_string() => "the name of a model, a string,",
+                Some("tools" | "functions") if !value.is_array() => "an array of tools",
+                Some("max_tokens" | "max_completion_tokens") if value.kind() != Kind::Number => {
+                    "a number of tokens"
+                }
+                _ => continue,
+            };
+            if !value.is_null() {
+                return Err(wrong(value, expected));
+            }
+        }
+        Ok(())
+    }
+
     /// `model`; in a trajectory of mini-swe-agent, the model of its configuration.
     pub(super) fn model(&self) -> Option<String> {
         let body = self.0?;
@@ -29,4 +49,10 @@ impl Body<'_> {
         let body = self.0?;
         ["max_completion_tokens", "max_tokens"].into_iter().find_map(|key| body.get(key)?.u64())
     }
+}
+
+/// A field that is not as `expected`.
+pub(super) fn wrong(value: View<'_>, expected: &'static str) -> ReadError {
+    let pointer = value.source().pointer(value.index());
+    ReadError::Field { pointer, expected, found: value.describe() }
 }

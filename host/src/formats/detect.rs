@@ -16,7 +16,8 @@ pub(super) fn format(body: Option<View<'_>>, messages: &[View<'_>]) -> Format {
 fn of_body(body: View<'_>) -> Option<Format> {
     for (key, value) in body.members() {
         let is_anthropic = match key.text().as_deref() {
-            Some("system") => value.is_string() || value.is_array(),
+            // An object is no instructions of any kind, but what some log says of its machine.
+            Some("system") => !value.is_null() && !value.is_object(),
             Some("anthropic_version") => true,
             Some("thinking") => value.get("type").is_some(),
             Some("tools") => value.items().any(|tool| tool.get("input_schema").is_some()),

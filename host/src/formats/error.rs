@@ -124,6 +124,16 @@ pub enum ReadError {
         /// What is there instead.
         found: String,
     },
+    /// A field beside the messages is not of the kind that the format wants there.
+    #[error("expected {expected} at `{pointer}`, found {found}")]
+    Field {
+        /// The value, as a JSON pointer.
+        pointer: String,
+        /// What would have been right.
+        expected: &'static str,
+        /// What is there instead.
+        found: String,
+    },
     /// The messages do not fit together.
     #[error("the messages do not fit together:{}\n`ReadOptions::repair` makes the least change that mends this", list(.problems))]
     Invalid {

@@ -165,6 +165,7 @@ impl Document {
         let mut texts = source.take_texts();
         let carrier = Carrier::find(&source, options)?;
         let body = carrier.body.map(|body| source.at(body));
+        Body(body).check()?;
         let messages = carrier.messages(&source);
         let format = options.format.unwrap_or_else(|| detect::format(body, &messages));
         let rule = options.image_rule.unwrap_or_else(|| format.provider().into());

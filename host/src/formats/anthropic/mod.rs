@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
+use super::body::wrong;
 use super::json::{Texts, View};
 use super::pieces::{Piece, Pieces, Run, Slot, Wire, is_said, joined};
 use super::{Format, ReadError, media, opaque};
@@ -23,7 +24,7 @@ pub(super) fn read(
     let mut pieces = Pieces::default();
     let mut run = Run::default();
     if let Some(system) = body.and_then(|body| body.get("system")) {
-        instructions(system, &mut run, &mut pieces);
+        instructions(system, &mut run, &mut pieces)?;
     }
     for message in messages {
         let index = pieces.begin(message.index());
@@ -36,15 +37,22 @@ pub(super) fn read(
 }
 
 /// A string, or text blocks.
-fn instructions(system: View<'_>, run: &mut Run, pieces: &mut Pieces) {
+fn instructions(system: View<'_>, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
+    if !(system.is_string() || system.is_array() || system.is_null()) {
+        return Err(wrong(system, "a string or an array of text blocks"));
+    }
     run.begin(Wire::System, system.index(), Role::System);
-    let blocks = system.items().filter_map(|block| block.get("text"));
-    for text in blocks.chain(system.is_string().then_some(system)).filter_map(View::string) {
+    let whole = system.is_string().then_some(system);
+    for block in system.items().chain(whole) {
+        let text = if block.is_string() { Some(block) } else { block.get("text") };
+        let text = text.and_then(View::string);
+        let text = text.ok_or_else(|| wrong(block, "a block with a `text`"))?;
         if !text.is_empty() {
             run.add(Part::Text(text), Slot::Content, system.index(), pieces);
         }
     }
     run.end(pieces);
+    Ok(())
 }
 
 /// The fields of a block that are read.
@@ -156,9 +164,9 @@ impl<'a> Reader<'a, '_> {
                 }
             }
             "thinking" => {
-                let signature = fields.signature.and_then(View::text);
+                let signature = self.optional(fields.signature, "a signature, a string,")?;
                 let signed = signature.is_some_and(|signature| !signature.is_empty());
-                let text = fields.thinking.and_then(|text| self.texts.take(text));
+                let text = self.optional(fields.thinking, "the thoughts, a string,")?;
                 let text = text.unwrap_or_default();
                 run.add(Part::Reasoning(Reasoning { text, signed }), slot, node, pieces);
             }
@@ -233,24 +241,35 @@ impl<'a> Reader<'a, '_> {
         let call = self.required(block, fields.tool_use_id, "a result with a `tool_use_id`")?;
         let (text, media) = match fields.content.filter(|content| !content.is_null()) {
             None => (String::new(), Vec::new()),
-            Some(content) if content.is_array() => self.listed(content),
+            Some(content) if content.is_array() => self.listed(content)?,
             Some(content) => match self.texts.take(content) {
                 Some(text) => (text, Vec::new()),
                 None => return Err(self.shape(content, "a string or an array of blocks")),
             },
         };
-        let is_error = fields.is_error.and_then(View::bool).unwrap_or(false);
+        let is_error = match fields.is_error.filter(|is_error| !is_error.is_null()) {
+            Some(given) => given.bool().ok_or_else(|| self.shape(given, "`true` or `false`"))?,
+            None => false,
+        };
         Ok(ToolResult { call, text, media, is_error })
     }
 
     /// What the blocks of a result say and show.
-    fn listed(&mut self, content: View<'a>) -> (String, Vec<Media>) {
+    fn listed(&mut self, content: View<'a>) -> Result<(String, Vec<Media>), ReadError> {
         let mut lines = Vec::new();
         let mut seen = Vec::new();
         for block in content.items() {
+            let [kind, text] = block.fields(["type", "text"]);
+            let Some(kind) = kind.filter(|kind| kind.is_string()) else {
+                return Err(self.shape(block, "a block: an object with a `type`"));
+            };
+            if kind.is_text("text") {
+                lines.push(self.required(block, text, "the `text` of the block")?);
+                continue;
+            }
             match media::anthropic(block, self.rule).filter(|_| !is_written_out(block)) {
                 Some(media) => seen.push(media),
-                None => lines.push(match block.get("text").and_then(|it| self.texts.take(it)) {
+                None => lines.push(match text.and_then(|it| self.texts.take(it)) {
                     Some(text) => text,
                     None => match opaque_block(block) {
                         Part::Opaque(opaque) => opaque.text,
@@ -259,7 +278,17 @@ impl<'a> Reader<'a, '_> {
                 }),
             }
         }
-        (joined(lines), seen)
+        Ok((joined(lines), seen))
+    }
+
+    /// The text of a field that may be missing, or null.
+    fn optional(
+        &mut self,
+        found: Option<View<'a>>,
+        expected: &'static str,
+    ) -> Result<Option<String>, ReadError> {
+        let found = found.filter(|found| !found.is_null());
+        found.map(|found| self.required(found, Some(found), expected)).transpose()
     }
 
     /// The text of the field `found` of `block`.

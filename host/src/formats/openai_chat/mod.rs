@@ -126,8 +126,12 @@ impl<'a> Reader<'a, '_> {
             }
             _ => {}
         }
-        let refusal = self.fields.refusal.and_then(|refusal| self.texts.take(refusal));
-        if let Some(refusal) = refusal.filter(|refusal| !refusal.is_empty()) {
+        if let Some(given) = self.fields.refusal.filter(|refusal| !refusal.is_null())
+            && given.raw() != "\"\""
+        {
+            let refusal = self.texts.take(given);
+            let refusal =
+                refusal.ok_or_else(|| self.shape("refusal", given, "a string or null"))?;
             run.add(Part::Text(refusal), Slot::Fields, node, pieces);
         }
         self.calls(role, run, pieces)?;
@@ -212,9 +216,11 @@ impl<'a> Reader<'a, '_> {
                 run.add(part, Slot::Call(call.index()), call.index(), pieces);
             }
         }
-        if let Some(call) = self.fields.function_call.filter(|call| call.is_object()) {
+        if let Some(call) = self.fields.function_call.filter(|call| !call.is_null()) {
             let fields = CallFields::of(call);
-            let name = fields.name.and_then(View::string).unwrap_or_default();
+            let Some(name) = fields.name.and_then(View::string) else {
+                return Err(self.shape_at(call, "a call that names its function"));
+            };
             let arguments = fields.arguments.map_or_else(String::new, |it| self.arguments(it));
             let part = ToolCall { id: function_id(&name), name, arguments };
             run.add(Part::ToolCall(part), Slot::Fields, call.index(), pieces);
@@ -334,9 +340,13 @@ impl<'a> Reader<'a, '_> {
         let text = ["text", "refusal"]
             .into_iter()
             .find(|kind| element.get("type").is_some_and(|of| of.is_text(kind)));
-        let text = text.and_then(|key| element.get(key));
-        if let Some(text) = text.and_then(|text| self.texts.take(text)) {
-            return Ok(Part::Text(text));
+        if let Some(key) = text {
+            let found = element.get(key);
+            let text = found.and_then(|text| self.texts.take(text));
+            let text = text.map(Part::Text);
+            return text.ok_or_else(|| {
+                self.shape_at(found.unwrap_or(element), "the text of the part, a string,")
+            });
         }
         if let Some(image) = media::openai(element, self.rule) {
             return Ok(Part::Media(image));

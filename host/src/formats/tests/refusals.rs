@@ -74,3 +74,78 @@ fn refusals_say_what_and_where() {
         ReadError::Encoding { line: 1, column: 2, found: "it has bytes that no character has" }
     );
 }
+
+/// Whatever is read and cannot be understood is refused by its place: passed over, it would count as
+/// nothing, and the provider would refuse it.
+#[test]
+fn a_value_of_the_wrong_kind_is_pointed_at() {
+    const USER: &str = r#"{"role":"user","content":"u"}"#;
+    let body = |field: &str| format!(r#"{{{field},"messages":[{USER}]}}"#);
+    let claude = |role: &str, content: &str| {
+        format!(r#"{{"system":"s","messages":[{USER},{{"role":"{role}","content":{content}}}]}}"#)
+    };
+    let block = |block: &str| claude("assistant", &format!("[{block}]"));
+    let result = |fields: &str| {
+        let call = r#"{"type":"tool_use","id":"a","name":"n","input":{}}"#;
+        let result = format!(r#"{{"type":"tool_result","tool_use_id":"a",{fields}}}"#);
+        format!(
+            r#"[{USER},{{"role":"assistant","content":[{call}]}},{{"role":"user","content":[{result}]}}]"#
+        )
+    };
+    let chat = |fields: &str| format!(r#"[{USER},{{"role":"assistant",{fields}}}]"#);
+    for (json, pointer, found) in [
+        (body(r#""system":5"#), "/system", "a number"),
+        (body(r#""system":true"#), "/system", "a boolean"),
+        (body(r#""system":["s",5]"#), "/system/1", "a number"),
+        (body(r#""system":[{"type":"text"}]"#), "/system/0", "an object with the key `type`"),
+        (body(r#""model":5"#), "/model", "a number"),
+        (body(r#""tools":{}"#), "/tools", "an empty object"),
+        (body(r#""functions":"f""#), "/functions", "a string"),
+        (body(r#""max_tokens":"9""#), "/max_tokens", "a string"),
+        (claude("user", "5"), "/messages/1/content", "a number"),
+        (claude("user", "{}"), "/messages/1/content", "an empty object"),
+        (block("5"), "/messages/1/content/0", "a number"),
+        (block(r#"{"type":"text","text":5}"#), "/messages/1/content/0/text", "a number"),
+        (
+            block(r#"{"type":"thinking","thinking":5}"#),
+            "/messages/1/content/0/thinking",
+            "a number",
+        ),
+        (
+            block(r#"{"type":"thinking","thinking":"t","signature":5}"#),
+            "/messages/1/content/0/signature",
+            "a number",
+        ),
+        (block(r#"{"type":"tool_use","id":5,"name":"n"}"#), "/messages/1/content/0/id", "a number"),
+        (
+            block(r#"{"type":"tool_use","id":"a","name":5}"#),
+            "/messages/1/content/0/name",
+            "a number",
+        ),
+        (result(r#""content":5"#), "/2/content/0/content", "a number"),
+        (result(r#""content":[5]"#), "/2/content/0/content/0", "a number"),
+        (
+            result(r#""content":[{"type":"text","text":5}]"#),
+            "/2/content/0/content/0/text",
+            "a number",
+        ),
+        (result(r#""is_error":"no""#), "/2/content/0/is_error", "a string"),
+        (chat(r#""content":5"#), "/1/content", "a number"),
+        (chat(r#""content":[5]"#), "/1/content/0", "a number"),
+        (chat(r#""content":[{"type":"text","text":5}]"#), "/1/content/0/text", "a number"),
+        (chat(r#""content":"c","refusal":5"#), "/1/refusal", "a number"),
+        (chat(r#""tool_calls":5"#), "/1/tool_calls", "a number"),
+        (chat(r#""tool_calls":[5]"#), "/1/tool_calls/0", "a number"),
+        (chat(r#""function_call":"auto""#), "/1/function_call", "a string"),
+        (chat(r#""function_call":{}"#), "/1/function_call", "an empty object"),
+    ] {
+        let read = Document::read(json.as_str(), &ReadOptions::default());
+        let said = read.map_or_else(|error| error.to_string(), |_| "nothing".to_owned());
+        assert!(said.contains(&format!(" at `{pointer}`, found {found}")), "{json}: {said}");
+    }
+    // Null says what a field that is not there says.
+    for fields in [r#""system":null"#, r#""model":null"#, r#""tools":null"#, r#""max_tokens":null"#]
+    {
+        assert_eq!(drawn(&read(&body(fields))), ["user u"], "{fields}");
+    }
+}
