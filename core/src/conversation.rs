@@ -126,17 +126,31 @@ impl Conversation {
         role: Role,
         parts: impl Into<Arc<[Part]>>,
     ) -> Result<MessageId, InvalidConversation> {
+        let message = Arc::new(Message::new(MessageId(self.next_id), role, parts));
+        let mut found = self.violations_of_next(&message);
+        let next_id = self.next_id.checked_add(1);
+        if next_id.is_none() {
+            found.push(Violation::NoIdLeft { message: self.len() });
+        }
+        if !found.is_empty() {
+            return Err(InvalidConversation { violations: found });
+        }
+        self.next_id = next_id.unwrap_or(self.next_id);
+        let id = message.id();
+        self.append(message);
+        Ok(id)
+    }
+
+    /// What `message` would break if it came next.
+    fn violations_of_next(&self, message: &Arc<Message>) -> Vec<Violation> {
         let index = self.len();
-        let message = Message::new(MessageId(self.next_id), role, parts);
         let mut found = Vec::new();
-        let mut answered = None;
         if let Some((_, result)) = message.result() {
-            answered = self.open.iter().rposition(|open| *open == result.call);
-            if answered.is_none() {
+            if !self.open.contains(&result.call) {
                 let call = result.call.clone();
                 found.push(Violation::OrphanResult { message: index, call });
             }
-        } else if role != Role::Other && role != Role::Tool {
+        } else if message.role() != Role::Other && message.role() != Role::Tool {
             found.extend(
                 self.open
                     .iter()
@@ -144,8 +158,7 @@ impl Conversation {
             );
         }
         // What concerns this message alone is judged as in a whole list.
-        let alone = Arc::new(message);
-        if let Err(violations) = Outline::of(std::slice::from_ref(&alone)) {
+        if let Err(violations) = Outline::of(std::slice::from_ref(message)) {
             found.extend(violations.into_iter().filter_map(|violation| match violation {
                 Violation::MisplacedPart { role, part, .. } => {
                     Some(Violation::MisplacedPart { message: index, role, part })
@@ -156,21 +169,65 @@ impl Conversation {
                 _ => None,
             }));
         }
-        let next_id = self.next_id.checked_add(1);
-        if next_id.is_none() {
-            found.push(Violation::NoIdLeft { message: index });
-        }
-        if !found.is_empty() {
-            return Err(InvalidConversation { violations: found });
-        }
-        if let Some(answered) = answered {
+        found
+    }
+
+    fn append(&mut self, message: Arc<Message>) {
+        if let Some((_, result)) = message.result()
+            && let Some(answered) = self.open.iter().rposition(|open| *open == result.call)
+        {
             self.open.remove(answered);
         }
-        self.open.extend(alone.calls().map(|(_, call)| call.id.clone()));
-        self.next_id = next_id.unwrap_or(self.next_id);
-        let id = alone.id();
-        Arc::make_mut(&mut self.messages).push(alone);
-        Ok(id)
+        self.open.extend(message.calls().map(|(_, call)| call.id.clone()));
+        Arc::make_mut(&mut self.messages).push(message);
+    }
+
+    /// The ids that a fork leaves to the conversation it came from.
+    const LEFT_BY_A_FORK: u64 = 1 << 32;
+
+    /// The same generation, for someone else to change while this conversation goes on. The ids of new messages
+    /// begin 2³² later there, so that they do not meet those of messages that are appended here meanwhile.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self { next_id: self.next_id.saturating_add(Self::LEFT_BY_A_FORK), ..self.clone() }
+    }
+
+    /// This conversation, which was made of a [`fork`](Self::fork) of `base`, with what `now` has beyond `base`
+    /// behind it. None if `now` is no continuation of `base`, or what came since does not fit behind this.
+    ///
+    /// ```
+    /// use brute_core::{Conversation, Part, Role};
+    /// let mut now = Conversation::default();
+    /// now.push(Role::User, [Part::Text("go".into())])?;
+    /// let base = now.clone();
+    /// let mut made = base.fork();
+    /// made.push(Role::Assistant, [Part::Text("done".into())])?;
+    /// now.push(Role::User, [Part::Text("and?".into())])?;
+    /// let rebased = made.rebased(&base, &now);
+    /// assert_eq!(rebased.map(|rebased| rebased.len()), Some(3));
+    /// # Ok::<(), brute_core::InvalidConversation>(())
+    /// ```
+    pub fn rebased(mut self, base: &Self, now: &Self) -> Option<Self> {
+        let (same, since) = now.messages.split_at_checked(base.len())?;
+        let is_base = same.iter().zip(base.messages()).all(|(one, other)| Arc::ptr_eq(one, other));
+        if !is_base || now.next_id.saturating_sub(base.next_id) > Self::LEFT_BY_A_FORK {
+            return None;
+        }
+        for message in since {
+            if !self.violations_of_next(message).is_empty() {
+                return None;
+            }
+            self.append(Arc::clone(message));
+        }
+        self.next_id = self.next_id.max(now.next_id);
+        Some(self)
+    }
+
+    /// The most tokens that the messages from `first` on can have: what is counted already as counted, of the
+    /// rest its bytes.
+    pub fn most_tokens(&self, first: usize, counter: &dyn TokenCounter) -> u64 {
+        let messages = self.messages.get(first..).unwrap_or_default();
+        messages.iter().map(|message| bounds(message, counter).1).sum()
     }
 
     /// All messages, oldest first.
@@ -388,6 +445,25 @@ mod tests {
         conversation.push(Role::Assistant, text("done")).unwrap();
         assert_eq!((before.len(), conversation.len()), (1, 2));
         assert!(Arc::ptr_eq(&before.messages()[0], &conversation.messages()[0]));
+    }
+
+    #[test]
+    fn what_came_meanwhile_stands_behind_what_was_made() {
+        let mut now = Conversation::default();
+        now.push(Role::User, text("go")).unwrap();
+        now.push(Role::Assistant, [call("a")]).unwrap();
+        let base = now.clone();
+        let mut made = base.fork();
+        made.push(Role::Tool, result("a")).unwrap();
+        assert!(made.messages()[2].id() > MessageId(1 << 32));
+        assert_eq!(made.clone().rebased(&base, &now).as_ref(), Some(&made));
+        now.push(Role::Tool, result("a")).unwrap();
+        assert_eq!(made.rebased(&base, &now), None, "the call was answered twice");
+        let rebased = base.fork().rebased(&base, &now).unwrap();
+        assert_eq!(rebased, now);
+        assert!(rebased.next_id() >= now.next_id());
+        let other = Conversation::new([Message::new(MessageId(0), Role::User, text("go"))]);
+        assert_eq!(base.fork().rebased(&base, &other.unwrap()), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 pub mod config;
 pub mod formats;
+pub mod guard;
 pub mod ladder;
 pub mod layers;
 pub mod models;

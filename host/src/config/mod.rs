@@ -49,7 +49,7 @@ pub use document::{KeepOptions, PluginsOptions, TriggerOptions, WindowOptions};
 pub use files::{FILE_NAME, Places, ReadError, USER_FILE_VARIABLE};
 pub use reference::{UnknownKey, reference, reference_markdown};
 pub use resolve::{Loaded, load};
-pub use room::{CompactorError, Room, RoomError, overhead};
+pub use room::{PolicyError, Room, RoomError, overhead};
 pub use schema::json_schema;
 pub use show::{defaults_toml, init_toml, render_defaults};
 

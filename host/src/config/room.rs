@@ -11,6 +11,7 @@ use crate::ladder::{Budget, BudgetError, Compactor, Rung, When};
 use crate::models::Model;
 use crate::tokens::media::ImageRule;
 use crate::tokens::{self, CounterKind, Tiktoken};
+use crate::truncation::LimitError;
 
 /// How much room there is for a conversation with one model, and the ladder for it.
 #[derive(Clone)]
@@ -93,15 +94,18 @@ impl RoomError {
     }
 }
 
-/// Why there is no compactor.
+/// Why a configuration cannot be gone by.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CompactorError {
+pub enum PolicyError {
     /// There is no room.
     #[error(transparent)]
     Room(#[from] RoomError),
     /// The summarizer cannot be made.
     #[error("`[summarizer]` cannot be used: {0}")]
     Summarizer(#[from] OptionsError),
+    /// Tool results cannot be capped like that.
+    #[error("`[truncate]` cannot be used: {0}")]
+    Truncate(#[from] LimitError),
 }
 
 impl Room {
@@ -262,7 +266,7 @@ impl Config {
     ///
     /// # Errors
     /// If there is no room, or the summarizer cannot be made.
-    pub fn compactor(&self, document: &Document) -> Result<Compactor, CompactorError> {
+    pub fn compactor(&self, document: &Document) -> Result<Compactor, PolicyError> {
         let room = self.room(document.model().as_deref())?;
         Ok(self.compactor_in(room, document)?)
     }
@@ -272,10 +276,16 @@ impl Config {
     /// # Errors
     /// If the summarizer cannot be made.
     pub fn compactor_in(&self, room: Room, document: &Document) -> Result<Compactor, OptionsError> {
+        let compactor = self.ladder_in(room)?;
+        let budget = compactor.budget().with_overhead(overhead(document, &**compactor.counter()));
+        Ok(compactor.with_budget(budget))
+    }
+
+    /// The ladder in `room`, for requests with nothing but messages in them.
+    pub(crate) fn ladder_in(&self, room: Room) -> Result<Compactor, OptionsError> {
         let counter = room.token_counter();
-        let budget = room.budget.with_overhead(overhead(document, &*counter));
-        let mut compactor =
-            Compactor::new(Arc::clone(&counter), budget).keeping(self.keep.tools.iter().cloned());
+        let mut compactor = Compactor::new(Arc::clone(&counter), room.budget)
+            .keeping(self.keep.tools.iter().cloned());
         if let Some(options) = &self.summarizer {
             compactor = compactor.summarizer(options.build(counter)?);
         }

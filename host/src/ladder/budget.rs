@@ -8,6 +8,7 @@ use super::Anchor;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
     window: u64,
+    usable: u64,
     start: u64,
     aim: u64,
     measure: Measure,
@@ -76,6 +77,7 @@ impl Budget {
         }
         Ok(Self {
             window,
+            usable,
             start: compact_at.min(usable),
             aim: compact_to.min(usable),
             measure: Measure::Counted { overhead: 0 },
@@ -97,6 +99,11 @@ impl Budget {
     /// The whole window.
     pub fn window(&self) -> u64 {
         self.window
+    }
+
+    /// The largest request that leaves the reserve free.
+    pub fn usable(&self) -> u64 {
+        self.usable
     }
 
     /// The size of a request whose messages are `messages` tokens by the counter.

@@ -105,6 +105,19 @@ impl Compactor {
         self
     }
 
+    /// The same ladder in other room.
+    #[must_use]
+    pub fn with_budget(self, budget: Budget) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// Tells all of these what happens, too.
+    #[must_use]
+    pub(crate) fn observed(mut self, observers: &Observers) -> Self {
+        self.observers.extend(observers);
+        self
+    }
+
     /// The room there is.
     pub fn budget(&self) -> &Budget {
         &self.budget
@@ -183,15 +196,23 @@ impl Compactor {
         let duration = begun.elapsed();
         let Generation { conversation, sizes, .. } = descent.generation;
         let after = sizes.used;
-        self.observers.tell(|| {
-            let outcome = outcome.clone();
-            if removed.is_empty() && !outcome.fits() {
-                return Event::CompactFailed { size: after, outcome, duration };
-            }
-            let (removed, added) = (removed.clone(), added.clone());
-            Event::Compacted { before, after, outcome, removed, added, duration }
-        });
-        Compaction { conversation, outcome, before, after, rungs, removed, added, duration }
+        let compaction =
+            Compaction { conversation, outcome, before, after, rungs, removed, added, duration };
+        self.observers.tell(|| compaction.event());
+        compaction
+    }
+}
+
+impl Compaction {
+    /// The event that tells of it.
+    pub(crate) fn event(&self) -> Event {
+        let &Self { before, after, duration, .. } = self;
+        let outcome = self.outcome.clone();
+        if self.removed.is_empty() && !outcome.fits() {
+            return Event::CompactFailed { size: after, outcome, duration };
+        }
+        let (removed, added) = (self.removed.clone(), self.added.clone());
+        Event::Compacted { before, after, outcome, removed, added, duration }
     }
 }
 
@@ -199,7 +220,7 @@ impl Compactor {
 ///
 /// Kept messages keep their order and ids are never used again, so one walk over both is enough, and
 /// messages that both share are passed over unread.
-fn difference(
+pub(crate) fn difference(
     before: &Conversation,
     after: &Conversation,
 ) -> (Vec<Arc<Message>>, Vec<Arc<Message>>) {
@@ -236,16 +257,7 @@ fn not_asked(rung: &Rung, why: NotAsked, size: u64) -> RungReport {
 }
 
 fn report(rung: &Rung, result: RungResult, size: u64) -> RungReport {
-    RungReport {
-        rung: rung.name.clone(),
-        result,
-        before: size,
-        after: size,
-        edits: 0,
-        rounds: 0,
-        summarizer_calls: 0,
-        duration: Duration::ZERO,
-    }
+    RungReport { before: size, after: size, ..RungReport::of(&rung.name, result) }
 }
 
 /// A conversation on its way down.

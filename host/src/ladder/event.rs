@@ -4,11 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use brute_core::truncation::FullText;
 use brute_core::{LogLevel, Message};
 
 use super::Outcome;
 
-/// Something that happened. Sizes are tokens of all messages.
+/// Something that happened. Sizes are tokens of all messages where nothing else is said.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
@@ -66,6 +67,19 @@ pub enum Event {
         /// What it says.
         message: String,
     },
+    /// A tool result was cut before it entered the log.
+    Truncated {
+        /// The tool.
+        tool: String,
+        /// The bytes of the result.
+        before: u64,
+        /// The bytes of what entered the log.
+        after: u64,
+        /// Where all of it is, or why it is nowhere.
+        full: FullText,
+        /// How long cutting and saving took.
+        duration: Duration,
+    },
     /// The conversation became smaller.
     Compacted {
         /// The size before.
@@ -104,6 +118,11 @@ impl Observers {
     /// One more who wants to know.
     pub fn add(&mut self, observer: impl Fn(&Event) + Send + Sync + 'static) {
         self.observers.push(Arc::new(observer));
+    }
+
+    /// All of these as well.
+    pub(crate) fn extend(&mut self, others: &Self) {
+        self.observers.extend_from_slice(&others.observers);
     }
 
     /// Tells everyone of an event, which is made only if somebody listens. An observer that panics hurts

@@ -15,6 +15,7 @@ mod rung;
 mod worker;
 
 pub use budget::{Budget, BudgetError, Trigger};
+pub(crate) use climb::difference;
 pub use climb::{Compaction, Compactor};
 pub use event::{Event, Observers};
 pub use gauge::{Anchor, Gauge};

@@ -140,6 +140,22 @@ pub struct RungReport {
     pub duration: Duration,
 }
 
+impl RungReport {
+    /// A report of a rung that made nothing of nothing.
+    pub(crate) fn of(rung: &str, result: RungResult) -> Self {
+        Self {
+            rung: rung.to_owned(),
+            result,
+            before: 0,
+            after: 0,
+            edits: 0,
+            rounds: 0,
+            summarizer_calls: 0,
+            duration: Duration::ZERO,
+        }
+    }
+}
+
 /// What came of asking a rung.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]

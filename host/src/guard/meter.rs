@@ -1,0 +1,115 @@
+//! How large the next request of one conversation is, asked before each of them and seldom by counting.
+
+use brute_core::{Conversation, TokenCounter};
+
+use super::Policy;
+use crate::ladder::{Anchor, Budget, Gauge};
+use crate::tokens::Tiktoken;
+
+/// What is known of the size of one conversation's requests.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    gauge: Gauge,
+    /// What the gauge holds for: the counter and the model.
+    of: Option<(&'static str, Option<String>)>,
+    /// Reports that the gauge has not seen, with the number of messages that each is about. What they count locally is
+    /// found when it is needed.
+    reports: Vec<(usize, u64)>,
+    /// So many messages are so many tokens by the counter.
+    counted: (usize, u64),
+    schemas: Schemas,
+}
+
+/// The size of the tool schemas, counted once.
+#[derive(Debug, Default)]
+struct Schemas {
+    of: Option<(&'static str, String)>,
+    tokens: u64,
+}
+
+impl Schemas {
+    fn tokens(&mut self, text: &str, counter: &dyn TokenCounter) -> u64 {
+        let is_same = |(id, known): &(&str, String)| *id == counter.id() && known == text;
+        if !self.of.as_ref().is_some_and(is_same) {
+            self.of = Some((counter.id(), text.to_owned()));
+            self.tokens = u64::from(counter.count(text));
+        }
+        self.tokens
+    }
+}
+
+impl Meter {
+    /// Forgets what was learned of another model, or by another counter.
+    pub(super) fn turn_to(&mut self, policy: &Policy) {
+        let of = (policy.counter().id(), policy.model().map(str::to_owned));
+        if self.of.as_ref() != Some(&of) {
+            let schemas = std::mem::take(&mut self.schemas);
+            *self = Self { of: Some(of), schemas, ..Self::default() };
+        }
+    }
+
+    /// Takes in what the provider counted for a request and its reply, which are the first `messages` of the
+    /// conversation now.
+    pub(super) fn report(&mut self, messages: usize, tokens: u64) {
+        if tokens > 0 {
+            self.reports.push((messages, tokens));
+        }
+    }
+
+    /// Whether the newest report and the most that came since leave the next request below `size` for sure.
+    pub(super) fn is_below(
+        &self,
+        size: u64,
+        conversation: &Conversation,
+        counter: &dyn TokenCounter,
+    ) -> bool {
+        let Some((messages, reported)) = self.reports.last() else { return false };
+        let most = conversation.most_tokens(*messages, counter) as f64 * Gauge::MOST_RATIO;
+        reported.saturating_add(most as u64) < size
+    }
+
+    /// The room of `policy`, measured by what is known now.
+    pub(super) fn budget(
+        &mut self,
+        policy: &Policy,
+        conversation: &Conversation,
+        tools: Option<&str>,
+    ) -> Budget {
+        let counter = &**policy.counter();
+        for (messages, reported) in std::mem::take(&mut self.reports) {
+            let counted = self.counted(messages, conversation, counter);
+            self.gauge.observe(reported, counted);
+        }
+        match self.gauge.anchor() {
+            Some(anchor) => policy.budget().anchored(anchor),
+            None => {
+                let schemas = tools.map_or(0, |text| self.schemas.tokens(text, counter));
+                policy.budget().with_overhead(schemas + u64::from(Tiktoken::REPLY_PRIMING))
+            }
+        }
+    }
+
+    /// The tokens of the first `messages` messages.
+    fn counted(
+        &mut self,
+        messages: usize,
+        conversation: &Conversation,
+        counter: &dyn TokenCounter,
+    ) -> u64 {
+        let (known, tokens) = if self.counted.0 <= messages { self.counted } else { (0, 0) };
+        let more = conversation.messages().get(known..messages).unwrap_or_default();
+        let tokens = tokens + more.iter().map(|one| u64::from(one.tokens(counter))).sum::<u64>();
+        self.counted = (messages, tokens);
+        tokens
+    }
+
+    /// Takes in that the conversation is another one now, which only what was counted still describes.
+    pub(super) fn turn_over(&mut self) {
+        self.counted = (0, 0);
+    }
+
+    /// What the provider reported last, and how sizes go on from there.
+    pub(super) fn anchor(&self) -> Option<Anchor> {
+        self.gauge.anchor()
+    }
+}

@@ -1,0 +1,142 @@
+//! What an agent calls: for each tool result, and before each call of its model.
+//!
+//! A [`Guard`] holds the policy that all conversations share; a [`Session`] is one conversation under it. The
+//! session owns its messages, so that a compaction is committed whole or not at all, only one is under way at a
+//! time, and what the agent appends meanwhile is kept.
+//!
+//! ```
+//! use brute_core::{Part, Role};
+//! use brute_host::config::Config;
+//! use brute_host::guard::{Guard, Policy};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let guard = Guard::new(Policy::of(&Config::default(), Some("gpt-4o"))?);
+//! let session = guard.session("demo");
+//! session.push(Role::User, [Part::Text("Why does the build fail?".into())])?;
+//! let call = session.before_call(None).await;
+//! // Send `session.conversation()` to the model; say what it answered, and what the provider counted for that.
+//! session.after_call(&call, [Part::Text("A test fails.".into())], None)?;
+//! assert_eq!(session.conversation().len(), 2);
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Runtime::new()?.block_on(example())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod compact;
+mod meter;
+mod policy;
+mod session;
+
+pub use compact::{Compact, Custom, Task};
+pub use policy::Policy;
+pub use session::{Call, Session};
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::SystemTime;
+
+use brute_core::{Part, ToolResult};
+
+use self::session::Shared;
+use crate::ladder::{Event, Observers};
+use crate::truncation::named_in;
+
+/// Guards the windows of any number of conversations. A clone is another handle on the same guard.
+///
+/// No lock is held while a layer plans or a model is asked: conversations do not wait for each other.
+#[derive(Clone)]
+pub struct Guard(Arc<Inner>);
+
+struct Inner {
+    policy: RwLock<Arc<Policy>>,
+    observers: Vec<Arc<Observer>>,
+    sessions: Mutex<Vec<Weak<Shared>>>,
+}
+
+type Observer = dyn Fn(&str, &Event) + Send + Sync;
+
+impl Guard {
+    /// A guard with this policy.
+    pub fn new(policy: Policy) -> Self {
+        Self::observed(policy, Vec::new())
+    }
+
+    /// The same, whose `observers` are told what happens, and in which session. They are called where it happens, one
+    /// after the other: one that has more to do than take note hands it to a thread of its own.
+    pub fn observed(policy: Policy, observers: Vec<Arc<Observer>>) -> Self {
+        let policy = RwLock::new(Arc::new(policy));
+        Self(Arc::new(Inner { policy, observers, sessions: Mutex::default() }))
+    }
+
+    /// A new conversation. Its name is what observers are told, and should be its own.
+    pub fn session(&self, name: impl Into<String>) -> Session {
+        self.resume(name, brute_core::Conversation::default())
+    }
+
+    /// A conversation that goes on, from a log for instance.
+    pub fn resume(
+        &self,
+        name: impl Into<String>,
+        conversation: brute_core::Conversation,
+    ) -> Session {
+        let session = Session::new(self.clone(), name.into(), conversation);
+        let mut sessions = locked(&self.0.sessions);
+        sessions.retain(|session| session.strong_count() > 0);
+        sessions.push(session.downgrade());
+        session
+    }
+
+    /// Puts `policy` in the place of the one that was: a changed `brute.toml`, for instance. Conversations keep
+    /// what they are and what they learned, and go by it from their next call on; a compaction that is under way
+    /// ends by the old one.
+    pub fn reload(&self, policy: Policy) {
+        *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+
+    /// The policy now.
+    pub fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.0.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn observers_of(&self, session: &str) -> Observers {
+        let mut observers = Observers::default();
+        for observer in &self.0.observers {
+            let (observer, session) = (Arc::clone(observer), session.to_owned());
+            observers.add(move |event| observer(&session, event));
+        }
+        observers
+    }
+
+    /// Removes full texts of truncated results that are too old or too many, if it is time to. What a conversation
+    /// of this guard names stays.
+    fn sweep_if_due(&self) {
+        let sessions = locked(&self.0.sessions).clone();
+        let conversations: Vec<_> = sessions
+            .iter()
+            .filter_map(Weak::upgrade)
+            .map(|session| session.conversation())
+            .collect();
+        let results = conversations
+            .iter()
+            .flat_map(|conversation| conversation.messages())
+            .flat_map(|message| {
+                message.parts().iter().filter_map(|part| match part {
+                    Part::ToolResult(ToolResult { text, .. }) => named_in(text),
+                    _ => None,
+                })
+            });
+        let swept = self
+            .policy()
+            .truncator()
+            .sweep_if_due(SystemTime::now(), &results.collect::<HashSet<_>>());
+        for error in swept.into_iter().flat_map(|swept| swept.errors) {
+            tracing::warn!(%error, "an old result was not removed");
+        }
+    }
+}
+
+/// What a thread that panicked left behind is as whole as ever: nothing is changed in more than one step.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,86 @@
+//! By what a guard goes.
+
+use std::sync::Arc;
+
+use brute_core::TokenCounter;
+
+use super::Compact;
+use crate::config::{Config, PolicyError};
+use crate::ladder::{Budget, Compactor};
+use crate::truncation::Truncator;
+
+/// How much room there is, how it is counted, and what makes a conversation fit into it: the ladder, or
+/// something else.
+pub struct Policy {
+    model: Option<String>,
+    budget: Budget,
+    counter: Arc<dyn TokenCounter>,
+    compact: Arc<dyn Compact>,
+    truncator: Truncator,
+}
+
+impl Policy {
+    /// The policy of a `brute.toml`. `model` is the one that is called, where the file names none.
+    ///
+    /// # Errors
+    /// If the size of the window is not known, the summarizer cannot be made, or results cannot be capped as
+    /// configured.
+    pub fn of(config: &Config, model: Option<&str>) -> Result<Self, PolicyError> {
+        let room = config.room(model)?;
+        let compactor = config.ladder_in(room)?;
+        let truncator = Truncator::new(config.truncate.clone())?;
+        let model = config.window.model.as_deref().or(model).map(str::to_owned);
+        Ok(Self { model, ..Self::new(compactor, truncator) })
+    }
+
+    /// A policy made in code.
+    pub fn new(compactor: Compactor, truncator: Truncator) -> Self {
+        Self {
+            model: None,
+            budget: *compactor.budget(),
+            counter: Arc::clone(compactor.counter()),
+            compact: Arc::new(compactor),
+            truncator,
+        }
+    }
+
+    /// The same with something else in the place of the ladder.
+    ///
+    /// ```
+    /// use brute_host::config::Config;
+    /// use brute_host::guard::{Custom, Policy};
+    ///
+    /// // Forgets everything: refused, since the instructions and the task have to stay.
+    /// let forget = Custom::new(|_conversation, _target| async { Ok::<_, String>(Default::default()) });
+    /// let policy = Policy::of(&Config::default(), Some("gpt-4o"))?.with_compactor(forget);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_compactor(self, compact: impl Compact + 'static) -> Self {
+        Self { compact: Arc::new(compact), ..self }
+    }
+
+    /// The model that is called, if it is known.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The room there is. What surrounds the messages of a request is not in it: that is for each session to know.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// How sizes are counted.
+    pub fn counter(&self) -> &Arc<dyn TokenCounter> {
+        &self.counter
+    }
+
+    /// What caps tool results.
+    pub fn truncator(&self) -> &Truncator {
+        &self.truncator
+    }
+
+    pub(super) fn compact(&self) -> &dyn Compact {
+        &*self.compact
+    }
+}
