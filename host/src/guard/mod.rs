@@ -36,7 +36,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::SystemTime;
 
-use brute_core::{Part, ToolResult};
+use brute_core::Conversation;
 
 use self::session::Shared;
 use crate::ladder::{Event, Observers};
@@ -71,15 +71,11 @@ impl Guard {
 
     /// A new conversation. Its name is what observers are told, and should be its own.
     pub fn session(&self, name: impl Into<String>) -> Session {
-        self.resume(name, brute_core::Conversation::default())
+        self.resume(name, Conversation::default())
     }
 
     /// A conversation that goes on, from a log for instance.
-    pub fn resume(
-        &self,
-        name: impl Into<String>,
-        conversation: brute_core::Conversation,
-    ) -> Session {
+    pub fn resume(&self, name: impl Into<String>, conversation: Conversation) -> Session {
         let session = Session::new(self.clone(), name.into(), conversation);
         let mut sessions = locked(&self.0.sessions);
         sessions.retain(|session| session.strong_count() > 0);
@@ -109,31 +105,24 @@ impl Guard {
     }
 
     /// Removes full texts of truncated results that are too old or too many, if it is time to. What a conversation
-    /// of this guard names stays.
-    fn sweep_if_due(&self) {
-        let sessions = locked(&self.0.sessions).clone();
-        let conversations: Vec<_> = sessions
-            .iter()
-            .filter_map(Weak::upgrade)
-            .map(|session| session.conversation())
-            .collect();
-        let results = conversations
-            .iter()
-            .flat_map(|conversation| conversation.messages())
-            .flat_map(|message| {
-                message.parts().iter().filter_map(|part| match part {
-                    Part::ToolResult(ToolResult { text, .. }) => named_in(text),
-                    _ => None,
-                })
-            });
-        let swept = self
-            .policy()
-            .truncator()
-            .sweep_if_due(SystemTime::now(), &results.collect::<HashSet<_>>());
+    /// of this guard names stays, and so does `newest`.
+    fn sweep_if_due(&self, newest: Option<String>) {
+        let live = || {
+            let sessions = locked(&self.0.sessions).clone();
+            let sessions = sessions.iter().filter_map(Weak::upgrade);
+            sessions.flat_map(|session| names_in(&session.conversation())).chain(newest).collect()
+        };
+        let swept = self.policy().truncator().sweep_if_due(SystemTime::now(), live);
         for error in swept.into_iter().flat_map(|swept| swept.errors) {
             tracing::warn!(%error, "an old result was not removed");
         }
     }
+}
+
+/// The full texts that a conversation names.
+fn names_in(conversation: &Conversation) -> HashSet<String> {
+    let results = conversation.messages().iter().filter_map(|message| message.result());
+    results.filter_map(|(_, result)| named_in(&result.text)).collect()
 }
 
 /// What a thread that panicked left behind is as whole as ever: nothing is changed in more than one step.

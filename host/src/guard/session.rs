@@ -152,7 +152,7 @@ impl Session {
                 full: cut.notice.full.clone(),
                 duration: begun.elapsed(),
             });
-            session.0.guard.sweep_if_due();
+            session.0.guard.sweep_if_due(cut.file_name());
             truncated.text.into_owned()
         });
         capped.await.unwrap_or_else(|failed| format!("The result was lost: {failed}."))

@@ -64,14 +64,18 @@ impl Truncator {
     /// let rows = "row\n".repeat(5000);
     /// let result = truncator.truncate(None, rows.as_bytes());
     /// let conversation = [result.text.as_ref()];
-    /// let live: HashSet<String> = conversation.into_iter().filter_map(named_in).collect();
-    /// let swept = truncator.sweep_if_due(SystemTime::now(), &live);
+    /// let live = || conversation.into_iter().filter_map(named_in).collect();
+    /// let swept = truncator.sweep_if_due(SystemTime::now(), live);
     /// assert_eq!(swept.map(|swept| swept.kept), Some(1));
     /// // Again in an hour.
-    /// assert!(truncator.sweep_if_due(SystemTime::now(), &live).is_none());
+    /// assert!(truncator.sweep_if_due(SystemTime::now(), live).is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn sweep_if_due(&self, now: SystemTime, live: &HashSet<String>) -> Option<Swept> {
+    pub fn sweep_if_due(
+        &self,
+        now: SystemTime,
+        live: impl FnOnce() -> HashSet<String>,
+    ) -> Option<Swept> {
         let folder = self.spill().path().filter(|folder| folder.is_dir())?;
         // A stamp from the future is a clock that was put right meanwhile.
         let is_early = |at: SystemTime| now.duration_since(at).is_ok_and(|age| age < SWEEP_EVERY);
@@ -83,7 +87,7 @@ impl Truncator {
             let errors = vec![SweepError { path: folder.into(), source }];
             return Some(Swept { errors, ..Swept::default() });
         }
-        Some(self.sweep(now, live))
+        Some(self.sweep(now, &live()))
     }
 
     /// Removes full texts that were not used for longer than `max-age`, and then the least recently
@@ -241,9 +245,8 @@ mod tests {
         let folder = root.path().join("spill");
         let spill = folder.to_str().map(Into::into);
         let truncator = Truncator::new(TruncateOptions { spill, ..Default::default() }).unwrap();
-        let none = HashSet::new();
         let now = SystemTime::now();
-        assert!(truncator.sweep_if_due(now, &none).is_none());
+        assert!(truncator.sweep_if_due(now, HashSet::new).is_none());
         assert!(!folder.exists());
         let save = |text: &[u8]| {
             let path = truncator.spill().save_bytes(text).unwrap();
@@ -264,7 +267,7 @@ mod tests {
             (now + 59 * minute, false),
         ] {
             let path = save(b"old");
-            let swept = truncator.sweep_if_due(at, &none);
+            let swept = truncator.sweep_if_due(at, HashSet::new);
             assert_eq!(
                 swept.map(|swept| (swept.removed, swept.errors.len())),
                 due.then_some((1, 0))

@@ -51,8 +51,8 @@ pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
             output::say(&format!("warning: the full text was not saved: {reason}"));
         }
         // Of all conversations, only this result is known here.
-        let live = cut.file_name().into_iter().collect();
-        let swept = truncator.sweep_if_due(SystemTime::now(), &live);
+        let live = || cut.file_name().into_iter().collect();
+        let swept = truncator.sweep_if_due(SystemTime::now(), live);
         let error = swept.and_then(|swept| swept.errors.into_iter().next());
         if let Some(error) = error.filter(|_| talks) {
             output::say(&format!("warning: {error}"));
