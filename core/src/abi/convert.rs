@@ -130,9 +130,20 @@ fn edit_from_raw((index, raw): (usize, RawEdit)) -> Result<Edit, LayerError> {
     })
 }
 
-/// A message without the line breaks that panics and parsers like to put into theirs.
+/// The longest message that is taken from a plugin, in characters. Enough for a path, a place and a few
+/// sentences; a layer that puts what it works on into its errors would fill logs and reports.
+const LONGEST_MESSAGE: usize = 1_000;
+
+/// A message of a plugin without the line breaks that panics and parsers like to put into theirs, with
+/// nothing in it that a terminal obeys, and not longer than [`LONGEST_MESSAGE`].
 pub(super) fn one_line(message: &str) -> String {
-    message.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.retain(|char| !char.is_control());
+    if let Some((end, _)) = line.char_indices().nth(LONGEST_MESSAGE) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
 }
 
 pub(super) fn error_to_raw(error: &LayerError) -> RawError {
@@ -229,6 +240,16 @@ mod tests {
         let mut raw = plan();
         raw.edits[0].role = 77;
         assert_eq!(said(raw), "edit 0 of its plan has an unknown role (77)");
+    }
+
+    #[test]
+    fn a_message_is_on_one_line_and_bounded() {
+        assert_eq!(one_line(" a\n  b\t\u{1b}[31mc "), "a b [31mc");
+        for long in ["ü".repeat(5_000), "word ".repeat(5_000), "é ".repeat(LONGEST_MESSAGE)] {
+            let line = one_line(&long);
+            assert!(line.ends_with('…') && line.chars().count() <= LONGEST_MESSAGE + 1, "{line}");
+        }
+        assert_eq!(one_line(&"x".repeat(LONGEST_MESSAGE)), "x".repeat(LONGEST_MESSAGE));
     }
 
     #[test]

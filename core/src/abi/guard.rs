@@ -40,17 +40,17 @@ pub(super) fn watched<T>(code: impl FnOnce() -> T) -> Result<T, String> {
 /// Runs `code`; a panic becomes its message.
 pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     panic::catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
-        let said = message(&*payload);
+        let said = panic_message(&*payload).to_owned();
         // The payload may itself panic when it is dropped, and nothing would catch that.
         std::mem::forget(payload);
         said
     })
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
+/// What a panic says, by its payload.
+pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    text.unwrap_or("without a message").to_owned()
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }
 
 #[cfg(test)]

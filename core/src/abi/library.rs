@@ -135,6 +135,20 @@ pub struct PluginLayer {
     layer: LayerBox,
 }
 
+impl PluginLayer {
+    /// Drops what the plugin holds, and says how that went. A layer that is dropped without keeps a panic over
+    /// it to itself; one that has ended only fails.
+    ///
+    /// # Errors
+    /// If it panicked; what it said, on one line.
+    pub fn end(&mut self) -> Result<(), String> {
+        match self.layer.end() {
+            ROption::RNone => Ok(()),
+            ROption::RSome(said) => Err(one_line(&said)),
+        }
+    }
+}
+
 impl Strategy for PluginLayer {
     fn plan(&self, window: &Window<'_>, host: &dyn Host) -> Result<Plan, LayerError> {
         let parts = flat_parts(window);
@@ -194,6 +208,6 @@ impl RawHost for LentHost<'_> {
     }
 
     fn log(&self, level: u8, message: RStr<'_>) {
-        self.ask(|| (), |host| host.log(level_from_byte(level), message.as_str()));
+        self.ask(|| (), |host| host.log(level_from_byte(level), &one_line(&message)));
     }
 }

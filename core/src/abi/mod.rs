@@ -38,6 +38,7 @@ mod raw;
 #[cfg(test)]
 mod tests;
 
+pub use guard::panic_message;
 pub use library::{BuildFailure, Exported, Header, Library, Mismatch, PluginLayer};
 pub use manifest::{MANIFEST_SYMBOL, Manifest, ManifestError, StrategyManifest};
 

@@ -1,7 +1,5 @@
 //! The plugin's side: strategies of this crate's kind behind the boundary, and the macro that exports them.
 
-use std::mem::ManuallyDrop;
-
 use abi_stable::prefix_type::PrefixTypeTrait;
 use abi_stable::sabi_trait::TD_Opaque;
 use abi_stable::std_types::{ROption, RResult, RSlice, RStr, RString};
@@ -62,7 +60,7 @@ extern "C" fn build<T: Configure>(options: RStr<'_>) -> RResult<LayerBox, RawErr
     });
     match built {
         Ok(Ok(strategy)) => {
-            RResult::ROk(RawLayer_TO::from_value(Guarded::new(strategy), TD_Opaque))
+            RResult::ROk(RawLayer_TO::from_value(Guarded(Some(strategy)), TD_Opaque))
         }
         Ok(Err(error)) => RResult::RErr(error),
         Err(panic) => RResult::RErr(RawError { kind: PANICKED, ..failure(panic) }),
@@ -73,35 +71,41 @@ fn failure(message: String) -> RawError {
     RawError { message: message.into(), ..error_to_raw(&LayerError::new("")) }
 }
 
-/// A strategy whose panics stay in the plugin, the one of its drop too.
-struct Guarded<T>(ManuallyDrop<T>);
+/// A strategy whose panics stay in the plugin, the one of its drop too. Nothing once it has ended.
+struct Guarded<T>(Option<T>);
 
 impl<T> Guarded<T> {
-    fn new(strategy: T) -> Self {
-        Self(ManuallyDrop::new(strategy))
+    fn end(&mut self) -> Result<(), String> {
+        let strategy = self.0.take();
+        watched(|| drop(strategy))
     }
 }
 
 impl<T> Drop for Guarded<T> {
     fn drop(&mut self) {
-        // SAFETY: the value is dropped here and nowhere else, and not used afterwards.
-        let dropped = watched(|| unsafe { ManuallyDrop::drop(&mut self.0) });
-        // There is nobody left to tell.
-        drop(dropped);
+        // A host that did not end it does not want to know.
+        drop(self.end());
     }
 }
 
 impl<T: Strategy> RawLayer for Guarded<T> {
     fn plan(&self, window: &RawWindow<'_>, host: &HostRef<'_>) -> RResult<RawPlan, RawError> {
+        let Some(strategy) = &self.0 else {
+            return RResult::RErr(failure("the layer has ended".to_owned()));
+        };
         let planned = watched(|| {
             let lent = Lent::new(window);
-            self.0.plan(&Window::lent(&lent), &HostOf(host))
+            strategy.plan(&Window::lent(&lent), &HostOf(host))
         });
         match planned {
             Ok(Ok(plan)) => RResult::ROk(plan_to_raw(plan)),
             Ok(Err(error)) => RResult::RErr(error_to_raw(&error)),
             Err(panic) => RResult::RErr(failure(panic)),
         }
+    }
+
+    fn end(&mut self) -> ROption<RString> {
+        Guarded::end(self).err().map(RString::from).into()
     }
 }
 
@@ -144,9 +148,9 @@ impl Host for HostOf<'_, '_> {
 /// test the strategies in Rust as well, and name every strategy that the library offers. A strategy is
 /// any type that implements [`Configure`].
 ///
-/// A panic in the options or in the plan becomes an error of the layer; one when the layer is dropped ends
-/// there, with nobody left to tell. For that, the library must be built with `panic = "unwind"`; another
-/// setting does not compile.
+/// A panic in the options or in the plan becomes an error of the layer; one when the layer is dropped is
+/// told to the host, which warns of it. For that, the library must be built with `panic = "unwind"`;
+/// another setting does not compile.
 ///
 /// ```
 /// use brute_core::{Configure, Host, LayerError, OptionsError, Plan, Strategy, Window};

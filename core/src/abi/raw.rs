@@ -180,6 +180,11 @@ pub type HostRef<'a> = RawHost_TO<'a, RRef<'a, ()>>;
 pub trait RawLayer: Send + Sync {
     #[sabi(last_prefix_field)]
     fn plan(&self, window: &RawWindow<'_>, host: &HostRef<'_>) -> RResult<RawPlan, RawError>;
+
+    /// Ends the layer before it is dropped; what it said if it panicked over that.
+    fn end(&mut self) -> ROption<RString> {
+        ROption::RNone
+    }
 }
 
 /// A layer that the host owns.

@@ -147,7 +147,10 @@ fn panics_become_errors_with_their_place() {
     assert!(failure.contains(place) && failure.ends_with(": in build"), "{failure}");
     let error = plan("panic", &TestHost::new()).unwrap_err().to_string();
     assert!(error.contains(place) && error.ends_with(": in plan"), "{error}");
+    let dropped = acts("panic in drop").unwrap().end().unwrap_err();
+    assert!(dropped.contains(place) && dropped.ends_with(": in drop"), "{dropped}");
     drop(acts("panic in drop"));
+    assert_eq!(acts("").unwrap().end(), Ok(()));
 }
 
 #[test]

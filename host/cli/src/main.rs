@@ -9,6 +9,7 @@ mod session;
 mod setup;
 mod style;
 mod verbs;
+mod warnings;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,9 @@ use crate::exit::{Done, Exit, Failure};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if !cli.global.quiet {
+        warnings::show();
+    }
     let done = std::panic::catch_unwind(|| run(&cli)).unwrap_or_else(|_| {
         let message = "this is a fault of brute itself; please report it with the lines above";
         Err(Failure { exit: Exit::Bug, message: message.to_owned() })

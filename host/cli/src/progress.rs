@@ -1,25 +1,36 @@
 //! A line on the terminal that says what takes so long.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use brute_core::LogLevel;
 use brute_host::ladder::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 
 use crate::output;
 
 /// A compaction that is done by then shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Shows the rung that is being asked, if somebody watches and it takes long.
+/// Shows the rung that is being asked, if somebody watches and it takes long, and keeps what rungs warn of.
 #[derive(Clone)]
 pub(crate) struct Progress {
     bar: ProgressBar,
+    warnings: Arc<Mutex<Vec<Warning>>>,
+}
+
+/// Something that a rung warns its operator of.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Warning {
+    pub(crate) rung: String,
+    pub(crate) message: String,
 }
 
 impl Progress {
     pub(crate) fn new(quiet: bool) -> Self {
         if !output::is_watched(quiet) {
-            return Self { bar: ProgressBar::hidden() };
+            return Self { bar: ProgressBar::hidden(), warnings: Arc::default() };
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
@@ -33,13 +44,19 @@ impl Progress {
                 shown.enable_steady_tick(Duration::from_millis(120));
             }
         });
-        Self { bar }
+        Self { bar, warnings: Arc::default() }
     }
 
     /// Takes in an event.
     pub(crate) fn follow(&self, event: &Event) {
-        if let Event::LayerStart { rung } = event {
-            self.bar.set_message(format!("asking `{rung}`"));
+        match event {
+            Event::LayerStart { rung } => self.bar.set_message(format!("asking `{rung}`")),
+            Event::Log { rung, level: LogLevel::Warn, message } => {
+                if let Ok(mut warnings) = self.warnings.lock() {
+                    warnings.push(Warning { rung: rung.clone(), message: message.clone() });
+                }
+            }
+            _ => {}
         }
     }
 
@@ -48,8 +65,10 @@ impl Progress {
         self.bar.set_message(what);
     }
 
-    /// Leaves the terminal as it was.
-    pub(crate) fn finish(&self) {
+    /// Leaves the terminal as it was. What the rungs warned of, which the line on the terminal would have
+    /// garbled.
+    pub(crate) fn finish(&self) -> Vec<Warning> {
         self.bar.finish_and_clear();
+        self.warnings.lock().map(|mut warnings| std::mem::take(&mut *warnings)).unwrap_or_default()
     }
 }

@@ -8,6 +8,7 @@ use brute_host::ladder::{Blocker, Compaction, NotAsked, Outcome, RungReport, Run
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::progress::Warning;
 use crate::setup::Sizing;
 use crate::style::{self, BAD, DIM, GOOD, HEAD, WARN, counted, number, styled};
 
@@ -31,6 +32,8 @@ pub(crate) struct Report<'a> {
     messages_after: usize,
     /// What `--repair` mended.
     repairs: Vec<String>,
+    /// What the rungs warned of.
+    warnings: &'a [Warning],
     duration_ms: f64,
     rungs: Vec<Rung>,
     #[serde(flatten)]
@@ -68,6 +71,7 @@ impl<'a> Report<'a> {
         document: &'a Document,
         sizing: &'a Sizing,
         done: &'a Compaction,
+        warnings: &'a [Warning],
         messages_after: usize,
     ) -> Self {
         let budget = sizing.compactor.budget();
@@ -86,6 +90,7 @@ impl<'a> Report<'a> {
             messages_before: document.wire_len(),
             messages_after,
             repairs: document.repairs().iter().map(ToString::to_string).collect(),
+            warnings,
             duration_ms: milliseconds(done.duration),
             rungs: rungs
                 .map(|report| Rung { duration_ms: milliseconds(report.duration), report })

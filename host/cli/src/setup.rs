@@ -18,8 +18,9 @@ use brute_host::system::words_of;
 use crate::args::{self, Global};
 use crate::exit::{Exit, Failure};
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{Progress, Warning};
 use crate::style::{WARN, number, styled};
+use crate::warnings;
 
 /// How long an interrupted command waits for what it began to stop.
 const LAST_MOMENT: Duration = Duration::from_millis(500);
@@ -215,12 +216,14 @@ pub(crate) fn say_unknown_tools(config: &Config, document: &Document) {
     }
 }
 
-/// Compacts `document`, showing progress to whoever watches.
+/// Compacts `document`, showing progress to whoever watches. Beside it, what the rungs warned of, which is also
+/// shown unless standard error is for a report that a program reads.
 pub(crate) fn run(
     global: &Global,
     sizing: &Sizing,
     document: &Document,
-) -> Result<Compaction, Failure> {
+    words: bool,
+) -> Result<(Compaction, Vec<Warning>), Failure> {
     let progress = Progress::new(global.quiet);
     progress.say("counting");
     let shown = progress.clone();
@@ -242,12 +245,17 @@ pub(crate) fn run(
             () = interrupted() => None,
         }
     });
-    progress.finish();
+    let warned = progress.finish();
+    if words && !global.quiet {
+        for Warning { rung, message } in &warned {
+            warnings::warn(&format!("[{rung}] {message}"));
+        }
+    }
     match done {
         Some(done) => {
             // A layer that overran its time may still be at work: nobody waits for it.
             runtime.shutdown_background();
-            Ok(done)
+            Ok((done, warned))
         }
         None => {
             // Time to stop a summarizer that is at work. Nobody else would.

@@ -16,10 +16,7 @@ use super::node::{Kind, Node};
 use super::resolve::{Loader, path_of, said_of, with_key};
 use crate::ladder::Health;
 use crate::layers::{BuildError, LayerKind};
-
-/// How long the layer of a plugin may take where nothing else is said, all its rounds together. Long
-/// enough for the answers of a summarizer.
-pub(super) const PLUGIN_TIMEOUT: Duration = Duration::from_secs(60);
+use crate::plugins;
 
 impl Loader {
     /// The rungs, each with its place in the tree.
@@ -85,6 +82,9 @@ impl Loader {
             let diagnostic = Diagnostic::error(message, format!("{path}.timeout"));
             self.report(item, &["timeout"], diagnostic.help("leave it out for the usual one"));
         }
+        // One of a plugin always has a limit.
+        let limit = limit.or(kind.plugin.is_some().then_some(plugins::TIME_LIMIT));
+        let kind = &limit.map_or_else(|| kind.clone(), |limit| kind.clone().within(limit));
         let strategy = self.strategy(kind, item, &options, path);
         let read = read?;
         Some(ConfiguredRung {
@@ -93,11 +93,7 @@ impl Loader {
             strategy: strategy?,
             above: read.when.map(|when| when.above),
             on_error: read.on_error,
-            // A stranger's code gets no chance to hang the agent.
-            timeout: match (read.timeout, &kind.plugin) {
-                (None, Some(_)) => Some(PLUGIN_TIMEOUT),
-                (given, _) => given.map(Into::into),
-            },
+            timeout: limit,
             plugin: kind.plugin.clone(),
             health: Health::default(),
         })

@@ -40,14 +40,17 @@ mod shape;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use brute_core::{Configure, OptionsError, Strategy};
 use serde_json::Value;
 
+use crate::plugins;
 pub(crate) use brute_core::schema_of;
 pub(crate) use nearest::kebab;
 pub use nearest::{Candidates, nearest};
 pub(crate) use shape::one_of;
+
 pub use shape::{Choice, Field, Shape, Variant};
 
 /// Options that a strategy did not take.
@@ -92,6 +95,8 @@ pub struct LayerKind {
     pub schema: Value,
     /// The library that it comes from, if it does not ship.
     pub plugin: Option<Arc<Path>>,
+    /// How long a strategy may take to be built; no limit for those of this program.
+    limit: Option<Duration>,
     fields: Vec<Field>,
     build: Arc<Build>,
 }
@@ -133,21 +138,30 @@ impl LayerKind {
             fields: Shape::of(&schema).into_fields(),
             schema,
             plugin: None,
+            limit: None,
             build: Arc::new(build),
         }
     }
 
     /// The same kind, from the library at `path`.
     pub(crate) fn in_library(self, path: &Path) -> Self {
-        Self { plugin: Some(path.into()), ..self }
+        Self { plugin: Some(path.into()), limit: Some(plugins::TIME_LIMIT), ..self }
     }
 
-    /// The strategy with these options, an object; what is left out has its default.
+    /// The same kind, with another limit of time for what is not of this program.
+    pub(crate) fn within(self, limit: Duration) -> Self {
+        Self { limit: self.limit.map(|_| limit), ..self }
+    }
+
+    /// The strategy with these options, an object; what is left out has its default. One of a plugin that
+    /// is not built in time is left behind on a thread.
     ///
     /// # Errors
-    /// If the strategy does not take them.
+    /// If the strategy does not take them, or is not built in time.
     pub fn build(&self, options: Value) -> Result<Arc<dyn Strategy>, BuildError> {
-        (self.build)(options)
+        let Some(limit) = self.limit else { return (self.build)(options) };
+        let build = Arc::clone(&self.build);
+        plugins::within(limit, move || build(options)).map_err(BuildError::Failed)?
     }
 
     /// Its options, by name.

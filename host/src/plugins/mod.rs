@@ -21,9 +21,8 @@
 //! ```
 
 mod file;
+mod limit;
 mod load;
-#[cfg(test)]
-mod tests;
 mod trust;
 
 use std::env::consts::DLL_SUFFIX;
@@ -31,15 +30,22 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use brute_core::Strategy;
-use brute_core::abi::{BuildFailure, Exported, StrategyManifest};
+use brute_core::abi::{BuildFailure, Exported, PluginLayer, StrategyManifest};
+use brute_core::{Host, LayerError, Plan, Strategy, Window};
 
 use crate::layers::{BuildError, LayerKind};
+
+pub(crate) use limit::within;
 
 pub use file::{Digest, FileError, PluginFile};
 pub use load::LoadError;
 pub use trust::{TRUST_FILE_NAME, TRUST_VARIABLE, Trust, TrustError, Verdict};
+
+/// How long a plugin may take where nothing else is said: to build a layer, and for all plans of one rung.
+/// Long enough for the answers of a summarizer. A stranger's code gets no chance to hang the agent.
+pub const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// A file that was looked at, and what came of it.
 #[derive(Debug, Clone)]
@@ -256,15 +262,41 @@ fn kind(
     file: &PluginFile,
 ) -> Result<LayerKind, String> {
     let failed = |error: String| format!("the schema of `{}`: {error}", said.name);
-    let schema = exported.schema().map_err(|failure| failed(failure.message))?;
+    let schema = within(TIME_LIMIT, move || exported.schema()).map_err(failed)?;
+    let schema = schema.map_err(|failure| failed(failure.message))?;
     let schema = serde_json::from_str(&schema).map_err(|error| failed(error.to_string()))?;
+    let (name, summary, version) = (&said.name, &said.summary, &said.version);
+    let (plugin, known) = (file.path.clone(), name.clone());
     let build = move |options: serde_json::Value| {
         let layer = exported.build(&options.to_string()).map_err(BuildError::from)?;
-        Ok(Arc::new(layer) as Arc<dyn Strategy>)
+        let (plugin, name) = (plugin.clone(), known.clone());
+        Ok(Arc::new(Watched { layer, plugin, name }) as Arc<dyn Strategy>)
     };
-    let (name, summary, version) = (&said.name, &said.summary, &said.version);
     let kind = LayerKind::new(name, summary, version, said.needs_summarizer, schema, build);
     Ok(kind.in_library(&file.path))
+}
+
+/// A layer of a plugin that is told of if it panics when it is dropped: there is no plan any more whose
+/// failure that could be.
+struct Watched {
+    layer: PluginLayer,
+    plugin: PathBuf,
+    name: String,
+}
+
+impl Strategy for Watched {
+    fn plan(&self, window: &Window<'_>, host: &dyn Host) -> Result<Plan, LayerError> {
+        self.layer.plan(window, host)
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if let Err(cause) = self.layer.end() {
+            let (plugin, layer) = (self.plugin.display(), self.name.as_str());
+            tracing::warn!(%plugin, layer, cause, "a layer of a plugin failed when it was dropped");
+        }
+    }
 }
 
 impl From<BuildFailure> for BuildError {

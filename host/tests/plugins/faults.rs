@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use brute_core::testing::notation;
 use brute_core::{Approximate, Conversation};
+use brute_host::config::{Origin, Source, Sources, load};
 use brute_host::ladder::{Budget, Compaction, Compactor, Event, NotAsked, Rung, RungResult};
+use brute_host::layers::Layers;
+use brute_host::plugins::Trust;
 use brute_sliding_window::SlidingWindow;
 
 use super::kind;
@@ -81,6 +84,77 @@ fn every_fault_is_an_event_that_names_plugin_rung_and_cause() {
         assert!(failed && event.starts_with("trial: plugin `"), "{act}: {event}");
         assert!(event.contains("brute_faulty") && event.contains(cause), "{act}: {event}");
         assert!(!event.contains('\n'), "{act}: {event}");
+    }
+}
+
+/// Keeps the fields of every event.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<String>>>);
+
+impl tracing::field::Visit for Kept {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        self.0.lock().unwrap().push(format!("{field}: {value:?}"));
+    }
+}
+
+impl tracing::Subscriber for Kept {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::WARN
+    }
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn a_layer_that_panics_when_it_is_dropped_is_told_of() {
+    let kept = Kept::default();
+    tracing::subscriber::with_default(kept.clone(), || {
+        let (compactor, events) = compactor(vec![rung("panic-in-drop")], 10);
+        assert_eq!(run(&compactor, talk()).conversation, talk());
+        assert!(events.lock().unwrap().is_empty() && kept.0.lock().unwrap().is_empty());
+        drop(compactor);
+        drop(rung("decline"));
+    });
+    let told = kept.0.lock().unwrap().join("\n");
+    for part in [
+        "message: a layer of a plugin failed when it was dropped",
+        "brute_faulty",
+        "layer: \"faulty\"",
+        "faulty/src/lib.rs:",
+        ": not without a word",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(told.lines().count(), 4, "{told}");
+}
+
+#[test]
+fn a_layer_that_never_returns_from_build_is_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    super::copy("faulty", folder.path());
+    let mut trust = Trust::default();
+    trust.add_folder(folder.path()).unwrap();
+    let text = "[plugins]\npath = [\".\"]\n[[ladder]]\nlayer = \"faulty\"\n\
+                act = \"hang-in-build\"\ntimeout = \"1s\"\n";
+    let name = folder.path().join("brute.toml").display().to_string();
+    let project = Some(Source { name, text: text.to_owned(), origin: Origin::Project });
+    let sources = Sources { project, trust, ..Sources::default() };
+    let loaded = load(&sources, &Layers::built_in());
+    let said: Vec<_> = loaded.diagnostics.iter().map(ToString::to_string).collect();
+    let [said] = said.as_slice() else { panic!("{said:?}") };
+    for part in ["brute.toml:4:9: error", "`faulty`", "brute_faulty", "it was not done within 1s"] {
+        assert!(said.contains(part), "{part}: {said}");
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
         setup::say_unknown_tools(&config, &document);
     }
     let sizing = setup::sizing(&config, args.room.to, &document)?;
-    let done = setup::run(global, &sizing, &document)?;
+    let (done, warned) = setup::run(global, &sizing, &document, !args.json)?;
     let options = WriteOptions { alternate_roles: args.alternate_roles };
     let written = document.write(&done.conversation, &options);
     match &args.output {
@@ -24,7 +24,7 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
     }
     if args.json {
         let messages = session::messages_in(&written, &document, &args.session)?;
-        output::say_json(&report::Report::of(&document, &sizing, &done, messages));
+        output::say_json(&report::Report::of(&document, &sizing, &done, &warned, messages));
     } else if !global.quiet {
         let name = session::name(&args.session.file);
         output::say(&report::heading(&name, &document, &sizing, &done));

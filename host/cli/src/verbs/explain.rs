@@ -23,11 +23,11 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
         setup::say_unknown_tools(&config, &document);
     }
     let sizing = setup::sizing(&config, args.room.to, &document)?;
-    let done = setup::run(global, &sizing, &document)?;
+    let (done, warned) = setup::run(global, &sizing, &document, true)?;
     if args.json {
         let written = document.write(&done.conversation, &WriteOptions::default());
         let messages = session::messages_in(&written, &document, &args.session)?;
-        output::json(&report::Report::of(&document, &sizing, &done, messages))?;
+        output::json(&report::Report::of(&document, &sizing, &done, &warned, messages))?;
         return Ok(report::exit(&done));
     }
     let mut text = report::heading(&session::name(&args.session.file), &document, &sizing, &done);

@@ -8,18 +8,74 @@ const LADDER: &str =
     "[plugins]\npath = [\"plugins\"]\n\n[[ladder]]\nlayer = \"mirror\"\nkeep-steps = 1\n";
 
 fn library() -> String {
-    format!("plugins/{DLL_PREFIX}brute_mirror{DLL_SUFFIX}")
+    format!("plugins/{}", file_name("mirror"))
+}
+
+fn file_name(plugin: &str) -> String {
+    format!("{DLL_PREFIX}brute_{plugin}{DLL_SUFFIX}")
 }
 
 /// A place with a plugin in it, and a `brute.toml` whose ladder names its layer.
 fn place() -> Place {
     let place = Place::with([("brute.toml", LADDER), ("small.json", SMALL)]).with_own_file();
-    let test = std::env::current_exe().expect("a test is a file");
-    let name = format!("{DLL_PREFIX}brute_mirror{DLL_SUFFIX}");
-    let built = test.parent().expect("a file is in a folder").join(name);
     std::fs::create_dir(place.path("plugins")).expect("a folder can be made");
-    std::fs::copy(built, place.path(&library())).expect("cargo built the library");
+    copy(&place, "mirror", &library());
     place
+}
+
+/// Puts the library of a plugin that cargo built where `to` says.
+fn copy(place: &Place, plugin: &str, to: &str) {
+    let test = std::env::current_exe().expect("a test is a file");
+    let built = test.parent().expect("a file is in a folder").join(file_name(plugin));
+    std::fs::copy(built, place.path(to)).expect("cargo built the library");
+}
+
+/// A place whose ladder has a layer that does what it must not.
+fn faulty(act: &str) -> Place {
+    let place = place();
+    copy(&place, "faulty", &format!("plugins/{}", file_name("faulty")));
+    let ladder =
+        format!("layer = \"faulty\"\nname = \"trial\"\nact = \"{act}\"\ntimeout = \"1s\"\n");
+    place.write("brute.toml", format!("[plugins]\npath = [\"plugins\"]\n[[ladder]]\n{ladder}"));
+    place
+}
+
+#[test]
+fn what_a_layer_warns_of_is_shown_safely_and_a_report_for_programs_stays_one() {
+    let place = faulty("log");
+    let warning = "warning: [trial] something is [31modd and goes on";
+    let shown = |err: &str| err.lines().filter(|line| line.starts_with("warning: ")).count();
+    let run =
+        |line: &str| place.brute(&format!("{line} small.json --to 1 --trust-plugins plugins"));
+    for line in ["compact", "explain", "explain --json"] {
+        let ended = run(line);
+        assert!(ended.err.contains(warning) && shown(&ended.err) == 1, "{line}: {}", ended.err);
+        assert!(ended.err.lines().all(|line| line.chars().count() < 700), "{line}: {}", ended.err);
+        assert_eq!(run(&format!("{line} --quiet")).err, "", "{line}");
+    }
+    let report = run("compact --json").err_json();
+    assert_eq!(report["warnings"][0]["rung"], "trial", "{report:#}");
+    assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1), "{report:#}");
+}
+
+#[test]
+fn a_layer_that_panics_when_it_is_dropped_is_told_of() {
+    let place = faulty("panic-in-drop");
+    for line in ["check", "compact small.json --to 1", "explain small.json --to 1 --json"] {
+        let ended = place.brute(&format!("{line} --trust-plugins plugins"));
+        let told = ended.err.lines().find(|line| line.starts_with("warning: ")).unwrap_or_default();
+        for part in ["brute_faulty", "layer: faulty", "lib.rs:", ": not without a word"] {
+            assert!(told.contains(part), "{line}, {part}: {}", ended.err);
+        }
+    }
+}
+
+#[test]
+fn a_layer_that_is_never_built_hangs_nothing() {
+    let place = faulty("hang-in-build");
+    let ended = place.brute("check --trust-plugins plugins");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("it was not done within 1s"), "{}", ended.err);
 }
 
 #[test]
