@@ -4,6 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{Plan, Window};
@@ -48,7 +49,8 @@ pub trait Strategy: Send + Sync {
 /// The doc comments of `Options` are the reference; its schema checks the file and feeds editors.
 pub trait Configure: Strategy + Sized + 'static {
     /// What `brute.toml` may say about it. Every field has a default.
-    type Options: DeserializeOwned + JsonSchema + Default;
+    /// Serialized, since the schema tells each default.
+    type Options: Serialize + DeserializeOwned + JsonSchema + Default;
 
     /// The name in `brute.toml`, in kebab-case.
     const NAME: &'static str;

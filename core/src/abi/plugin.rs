@@ -160,7 +160,7 @@ impl Host for HostOf<'_, '_> {
 /// pub struct Nothing;
 ///
 /// /// It has no options.
-/// #[derive(Default, serde::Deserialize, JsonSchema)]
+/// #[derive(Default, serde::Serialize, serde::Deserialize, JsonSchema)]
 /// #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 /// pub struct Options {}
 ///

@@ -65,7 +65,7 @@ proptest! {
 }
 
 /// Options of [`Asks`].
-#[derive(Default, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct Options {
     /// What to do.

@@ -5,7 +5,7 @@
 //! use brute_core::{Configure, Host, LayerError, OptionsError, Plan, Strategy, Window};
 //!
 //! /// Options of [`Nothing`].
-//! #[derive(Default, serde::Deserialize, schemars::JsonSchema)]
+//! #[derive(Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 //! #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 //! struct NothingOptions {
 //!     /// How often to do nothing.
@@ -149,7 +149,8 @@ impl LayerKind {
     }
 
     /// The same kind, with another limit of time for what is not of this program.
-    pub(crate) fn within(self, limit: Duration) -> Self {
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Self {
         Self { limit: self.limit.map(|_| limit), ..self }
     }
 

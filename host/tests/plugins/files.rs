@@ -150,6 +150,7 @@ fn a_library_that_changed_while_it_is_loaded_is_loaded_as_it_is() {
 #[test]
 fn two_instances_of_a_layer_have_their_own_options() {
     let kind = super::kind("faulty", "faulty");
+    assert_eq!(kind.fields()[0].default, Some("decline".into()));
     let build = |act: &str| kind.build(serde_json::json!({ "act": act }));
     assert!(build("decline").is_ok() && build("fail").is_ok());
     let error = build("panic-in-build").map(|_| ()).unwrap_err().to_string();

@@ -4,10 +4,10 @@ use brute_core::{
     Configure, Edit, Host, LayerError, Mark, MarkKind, OptionsError, Plan, Strategy, Window,
 };
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What `brute.toml` may say about the layer.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Options {
     /// How many characters of a result stay, at least 1.
