@@ -14,6 +14,9 @@
 //! ```
 
 use std::fmt;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use proptest::prelude::Strategy as _;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -55,6 +58,60 @@ impl std::error::Error for Counterexample {}
 /// # Errors
 /// The first law that it breaks, on the smallest conversation that shows it.
 pub fn check(strategy: &dyn Strategy, cases: u32) -> Result<(), Box<Counterexample>> {
+    try_all(strategy, cases, |_| {})
+}
+
+/// Tries `strategy` as [`check`] does, and gives each law `limit` on each conversation. What takes longer is
+/// left behind on a thread, since nothing can end it.
+///
+/// # Errors
+/// The first law that it breaks, on the smallest conversation that shows it; or the one that it did not come to
+/// the end of, on the first.
+pub fn check_in_time(
+    strategy: Arc<dyn Strategy>,
+    cases: u32,
+    limit: Duration,
+) -> Result<(), Box<Counterexample>> {
+    let (tell, told) = mpsc::channel();
+    let work = move || {
+        // Who no longer waits does not want to know.
+        let done = try_all(&*strategy, cases, |trial| drop(tell.send(Told::Begun(trial))));
+        drop(tell.send(Told::Done(done)));
+    };
+    let mut trial = Trial { law: "start", conversation: Conversation::default(), target: 0 };
+    let why = match thread::Builder::new().spawn(work) {
+        Err(error) => format!("there is no thread for it: {error}"),
+        Ok(_) => loop {
+            match told.recv_timeout(limit) {
+                Ok(Told::Begun(next)) => trial = next,
+                Ok(Told::Done(done)) => return done,
+                Err(mpsc::RecvTimeoutError::Timeout) => break format!("not done within {limit:?}"),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break "it panicked".to_owned(),
+            }
+        },
+    };
+    let Trial { law, conversation, target } = trial;
+    Err(Box::new(Counterexample { broken: format!("{law}: {why}"), conversation, target }))
+}
+
+/// What is tried next: laws, and what on.
+struct Trial {
+    law: &'static str,
+    conversation: Conversation,
+    target: u64,
+}
+
+/// What is heard of the tries.
+enum Told {
+    Begun(Trial),
+    Done(Result<(), Box<Counterexample>>),
+}
+
+fn try_all(
+    strategy: &dyn Strategy,
+    cases: u32,
+    begin: impl Fn(Trial),
+) -> Result<(), Box<Counterexample>> {
     let max_shrink_iters = 10_000;
     let config = Config { cases, max_shrink_iters, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
@@ -65,8 +122,10 @@ pub fn check(strategy: &dyn Strategy, cases: u32) -> Result<(), Box<Counterexamp
     });
     let law = |(conversation, target): (Conversation, u64)| {
         for host in [TestHost::new().keeping(&["read"]), TestHost::saying("All of it, in short.")] {
+            begin(Trial { law: "progress", conversation: conversation.clone(), target });
             let after = laws::check_strategy(strategy, &host, &conversation, target);
             let mut after = after.map_err(TestCaseError::fail)?;
+            begin(Trial { law: "idempotent", conversation: after.clone(), target });
             let again = match after.measure(&Approximate) > target {
                 true => host.plan(strategy, &after, target).unwrap_or_default(),
                 false => Plan::decline(),
@@ -96,6 +155,7 @@ pub fn check(strategy: &dyn Strategy, cases: u32) -> Result<(), Box<Counterexamp
 mod tests {
     use super::*;
     use crate::{Edit, Host, LayerError, Window};
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     /// Drops the newest message, whatever it is.
     struct DropsLast;
@@ -119,6 +179,32 @@ mod tests {
     #[test]
     fn a_layer_that_fails_does_not_conform() {
         assert_eq!(check(&Fails, 64).unwrap_err().broken, "failed: not today");
+    }
+
+    /// Declines so many times, and then never returns.
+    struct Hangs(AtomicU32);
+
+    impl Strategy for Hangs {
+        fn plan(&self, _: &Window<'_>, _: &dyn Host) -> Result<Plan, LayerError> {
+            let left = |left: u32| left.checked_sub(1);
+            while self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_err() {
+                thread::park();
+            }
+            Ok(Plan::decline())
+        }
+    }
+
+    #[test]
+    fn a_layer_that_never_returns_is_told_by_the_law_that_it_hangs_in() {
+        let limit = Duration::from_millis(500);
+        // A run asks twice, since the same window has to give the same plan.
+        for (plans, law) in [(0, "progress"), (1, "progress"), (2, "idempotent"), (3, "progress")] {
+            let hangs = Arc::new(Hangs(AtomicU32::new(plans)));
+            let found = check_in_time(hangs, 64, limit).unwrap_err();
+            assert_eq!(found.broken, format!("{law}: not done within 500ms"), "{plans}");
+            assert!(!found.conversation.is_empty());
+        }
+        assert_eq!(check_in_time(Arc::new(Fails), 64, limit), check(&Fails, 64));
     }
 
     #[test]
