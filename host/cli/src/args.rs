@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use brute_host::formats::Format;
+use brute_host::quantity::Span;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -120,6 +121,10 @@ pub(crate) enum Plugins {
         /// How many conversations
         #[arg(long, value_name = "N", default_value_t = 1000)]
         cases: u32,
+
+        /// How long each law may take on each conversation
+        #[arg(long, value_name = "DURATION", default_value = "60s")]
+        timeout: Span,
     },
 }
 

@@ -12,7 +12,7 @@ use brute_host::config::{
 use brute_host::formats::Document;
 use brute_host::ladder::{Compaction, Compactor};
 use brute_host::layers::{Layers, nearest};
-use brute_host::plugins::TRUST_VARIABLE;
+use brute_host::plugins::{Plugins, TRUST_VARIABLE};
 use brute_host::system::words_of;
 
 use crate::args::{self, Global};
@@ -52,10 +52,12 @@ pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure
     let cwd = std::env::current_dir().map_err(|error| {
         Failure::configuration(format!("no current folder: {}", words_of(&error)))
     })?;
-    let mut sources = match global.no_config {
-        true => Sources::default(),
-        false => places(global, &cwd).read(&cwd).map_err(unreadable)?,
-    };
+    let mut places = places(global, &cwd);
+    if global.no_config {
+        // Whom the user trusts is no configuration.
+        places = Places { trust: places.trust, ..Places::default() };
+    }
+    let mut sources = places.read(&cwd).map_err(unreadable)?;
     sources.set.clone_from(&global.set);
     let variable = std::env::var_os(TRUST_VARIABLE).unwrap_or_default();
     let named: Vec<PathBuf> =
@@ -83,11 +85,16 @@ pub(crate) fn places(global: &Global, cwd: &Path) -> Places {
 
 /// The layers that there are: those that ship, and those of plugins that are loaded.
 pub(crate) fn layers(global: &Global) -> Result<Layers, Failure> {
+    layers_and_plugins(global).map(|(layers, _)| layers)
+}
+
+/// The layers that there are, and the plugins that were looked for.
+pub(crate) fn layers_and_plugins(global: &Global) -> Result<(Layers, Plugins), Failure> {
     let (_, loaded) = read(global)?;
     if !global.quiet {
         show(&loaded.diagnostics);
     }
-    Ok(loaded.layers)
+    Ok((loaded.layers, loaded.plugins))
 }
 
 fn unreadable(errors: Vec<config::ReadError>) -> Failure {

@@ -80,7 +80,7 @@ impl Checker<'_> {
             Some(name) => match self.layers.get(name) {
                 Some(kind) => kind,
                 None => {
-                    let (message, help) = self.no_layer(name);
+                    let (message, help) = self.plugins.no_layer(self.layers, name);
                     let diagnostic = Diagnostic::error(message, format!("{path}.layer"));
                     self.diagnostics.push(layer.at_value(diagnostic.help(help)));
                     self.own_keys(rung, &own, &path);
@@ -99,16 +99,6 @@ impl Checker<'_> {
             self.table(table, &all, Scope::Layer(name), &path);
         }
         true
-    }
-
-    /// What is wrong where no layer has this name, and what to do.
-    fn no_layer(&self, name: &str) -> (String, String) {
-        let Some(plugin) = self.plugins.without(name) else {
-            return (format!("there is no layer `{name}`"), self.layers.suggest(name));
-        };
-        let (file, why) = (plugin.path.display(), plugin.why_not().unwrap_or_default());
-        let message = format!("the layer `{name}` is in `{file}`, which was not loaded: {why}");
-        (message, plugin.help().unwrap_or_default())
     }
 
     /// Looks at the keys that every rung has, where nothing is known about the others.

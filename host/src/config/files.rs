@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::Sources;
 use super::diagnostic::{Origin, Source};
-use crate::plugins::{TRUST_FILE_NAME, Trust, TrustError};
+use crate::plugins::{TRUST_FILE_NAME, Trust};
 use crate::system::words_of;
 
 /// The name of the file.
@@ -43,9 +43,6 @@ pub enum ReadError {
         /// The system's words.
         error: io::Error,
     },
-    /// What it says about plugins cannot be used.
-    #[error(transparent)]
-    Trust(#[from] TrustError),
     /// It is no text.
     #[error("`{}` is not UTF-8 text: line {line} holds other bytes", path.display())]
     NotText {
@@ -85,10 +82,11 @@ impl Places {
         Self { user, project, asked: asked.is_some(), trust }
     }
 
-    /// What the files say. Names are relative to `cwd` where they are below it.
+    /// What the files say. Names are relative to `cwd` where they are below it. The user's word on plugins is
+    /// missed only by who has some.
     ///
     /// # Errors
-    /// Every file that cannot be read.
+    /// Every other file that cannot be read.
     pub fn read(&self, cwd: &Path) -> Result<Sources, Vec<ReadError>> {
         let mut errors = Vec::new();
         let mut file = |path: &Option<PathBuf>, origin| {
@@ -97,17 +95,14 @@ impl Places {
         };
         let user = file(&self.user, Origin::User);
         let project = file(&self.project, if self.asked { Origin::Project } else { Origin::Found });
-        let trust = self.trust.as_deref().map(Trust::read).transpose();
-        match trust {
-            Ok(trust) if errors.is_empty() => {
-                let trust = trust.unwrap_or_default();
-                Ok(Sources { user, project, trust, ..Sources::default() })
-            }
-            trust => {
-                errors.extend(trust.err().map(ReadError::from));
-                Err(errors)
-            }
+        if !errors.is_empty() {
+            return Err(errors);
         }
+        let (trust, trust_error) = match self.trust.as_deref().map(Trust::read).transpose() {
+            Ok(trust) => (trust.unwrap_or_default(), None),
+            Err(error) => (Trust::default(), Some(error)),
+        };
+        Ok(Sources { user, project, trust, trust_error, ..Sources::default() })
     }
 }
 

@@ -39,7 +39,7 @@ use brute_core::Strategy;
 use crate::ladder::{Health, OnError};
 use crate::layers::Layers;
 use crate::models::ModelTable;
-use crate::plugins::Trust;
+use crate::plugins::{Trust, TrustError};
 use crate::summarizers::SummarizerOptions;
 use crate::truncation::TruncateOptions;
 
@@ -68,6 +68,8 @@ pub struct Sources {
     pub own_summarizer: bool,
     /// Which plugins may be loaded. It is the user's word: no text here has a say in it.
     pub trust: Trust,
+    /// Why the user's word on plugins could not be read, which is told where a plugin would have needed it.
+    pub trust_error: Option<TrustError>,
 }
 
 impl Sources {

@@ -3,20 +3,24 @@
 //! It is read before everything else: the layers of plugins have to be known before a ladder that names
 //! them can be checked.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Sources;
-use super::diagnostic::{Diagnostic, Origin, Source};
+use super::diagnostic::{Diagnostic, Origin, Severity, Source};
 use super::document::rung_fields;
 use super::node::{Kind, Node};
 use super::resolve::Loader;
-use crate::layers::Layers;
+use crate::layers::{LayerKind, Layers};
 use crate::plugins::{Plugin, Plugins, Status};
 use crate::truncation::expand;
 
 /// The key of the list.
 const KEY: &str = "plugins.path";
+
+/// Libraries in one folder that are told of one by one, if the same is to be said of each.
+const MOST_ALIKE: usize = 3;
 
 impl Loader {
     /// A loader that knows `layers` and those of the plugins that the texts lead to. Beside it, the place
@@ -28,66 +32,93 @@ impl Loader {
     ) -> (Self, Vec<Node>) {
         let listed = listed(texts);
         let paths: Vec<PathBuf> = listed.iter().filter_map(Node::path).collect();
-        let plugins = Plugins::find(&paths, &sources.trust);
         let mut loader = Self {
             layers: layers.clone(),
-            plugins: Plugins::default(),
+            plugins: Plugins::find(&paths, &sources.trust),
             own_summarizer: sources.own_summarizer,
             diagnostics: Vec::new(),
         };
-        for (plugin, kind) in plugins.kinds() {
-            let is_own = |name: &str| rung_fields().iter().any(|field| field.name == name);
-            if let Some(field) = kind.fields().iter().find(|field| is_own(&field.name)) {
-                let (path, layer, option) = (plugin.path.display(), &kind.name, &field.name);
-                let message = format!(
-                    "the layer `{layer}` of `{path}` has an option `{option}`, which is a key of every rung"
-                );
-                let help = "its author has to call the option something else";
-                let diagnostic = Diagnostic::error(message, KEY).help(help);
-                loader.diagnostics.push(at(&listed, plugin.listed, diagnostic));
+        for plugin in &mut loader.plugins.files {
+            let Status::Loaded(kinds) = &plugin.status else { continue };
+            let mut known = loader.layers.clone();
+            let clashes = kinds.iter().try_for_each(|kind| {
+                clash(kind, &plugin.path, &known)?;
+                known.add(kind.clone());
+                Ok(())
+            });
+            match clashes {
+                Ok(()) => loader.layers = known,
+                Err((reason, help)) => plugin.status = Status::Clashing { reason, help },
             }
-            let Some(known) = loader.layers.get(&kind.name) else {
-                loader.layers.add(kind.clone());
-                continue;
-            };
-            let own = plugin.path.display();
-            let other = match &known.plugin {
-                Some(path) => format!("`{}`", path.display()),
-                None => "brute itself".to_owned(),
-            };
-            let message = format!("`{own}` and {other} both have a layer `{}`", kind.name);
-            let help = "take one of the files out of `path`, or have one of the layers renamed";
-            let diagnostic = Diagnostic::error(message, KEY).help(help);
-            loader.diagnostics.push(at(&listed, plugin.listed, diagnostic));
         }
-        loader.plugins = plugins;
         (loader, listed)
     }
 
     /// What is to be said of the libraries that gave no layers.
-    pub(super) fn report_plugins(&mut self, listed: &[Node]) {
+    pub(super) fn report_plugins(&mut self, listed: &[Node], sources: &Sources) {
+        let is_untrusted = |plugin: &Plugin| matches!(plugin.status, Status::Untrusted(_));
+        if let Some(error) = &sources.trust_error
+            && self.plugins.files.iter().any(is_untrusted)
+        {
+            self.diagnostics.push(Diagnostic::warning(error.to_string(), KEY));
+        }
         for (index, why) in &self.plugins.missing {
             let diagnostic = Diagnostic::warning(format!("no plugins are found here: {why}"), KEY);
             self.diagnostics.push(at(listed, *index, diagnostic));
         }
+        let mut alike: BTreeMap<(usize, bool), usize> = BTreeMap::new();
         for plugin in &self.plugins.files {
             let is_named =
                 listed.get(plugin.listed).and_then(Node::path).is_some_and(|path| !path.is_dir());
-            if let Some(diagnostic) = said_of(plugin, is_named) {
-                self.diagnostics.push(at(listed, plugin.listed, diagnostic));
+            let Some(diagnostic) = said_of(plugin, is_named) else { continue };
+            if diagnostic.severity == Severity::Warning {
+                let told = alike.entry((plugin.listed, is_untrusted(plugin))).or_default();
+                *told += 1;
+                if *told > MOST_ALIKE {
+                    continue;
+                }
             }
+            self.diagnostics.push(at(listed, plugin.listed, diagnostic));
+        }
+        for ((index, untrusted), found) in alike {
+            let Some(more) = found.checked_sub(MOST_ALIKE).filter(|more| *more > 0) else {
+                continue;
+            };
+            let why = if untrusted { "are not trusted" } else { "cannot be loaded" };
+            let diagnostic = Diagnostic::warning(format!("{more} more libraries here {why}"), KEY);
+            let diagnostic = diagnostic.help("`brute plugins list` says which, and why");
+            self.diagnostics.push(at(listed, index, diagnostic));
         }
     }
 }
 
+/// Why the layer `kind` of the library at `path` cannot stand beside the layers that are `known`, and what to do.
+fn clash(kind: &LayerKind, path: &Path, known: &Layers) -> Result<(), (String, String)> {
+    let (own, layer) = (path.display(), &kind.name);
+    let is_own = |name: &str| rung_fields().iter().any(|field| field.name == name);
+    if let Some(field) = kind.fields().iter().find(|field| is_own(&field.name)) {
+        let option = &field.name;
+        let reason = format!(
+            "the layer `{layer}` of `{own}` has an option `{option}`, which is a key of every rung"
+        );
+        return Err((reason, "its author has to call the option something else".to_owned()));
+    }
+    let Some(other) = known.get(layer) else { return Ok(()) };
+    let other = match &other.plugin {
+        Some(path) => format!("`{}`", path.display()),
+        None => "brute itself".to_owned(),
+    };
+    let help = "take one of the files out of `path`, or have one of the layers renamed";
+    Err((format!("`{own}` and {other} both have a layer `{layer}`"), help.to_owned()))
+}
+
 /// A library that a path names has to be one; of those that stand in a folder, it is good to know.
 fn said_of(plugin: &Plugin, is_named: bool) -> Option<Diagnostic> {
-    let why = match &plugin.status {
-        Status::Loaded(_) | Status::Copy { .. } => return None,
-        Status::Untrusted(_) | Status::Refused { .. } => plugin.why_not()?,
-    };
+    let why = plugin.why_not()?;
     let message = format!("`{}` was not loaded: {why}", plugin.path.display());
     let diagnostic = match (&plugin.status, is_named) {
+        (Status::Copy { .. }, _) => return None,
+        (Status::Clashing { reason, .. }, _) => Diagnostic::error(reason, KEY),
         (Status::Refused { .. }, true) => Diagnostic::error(message, KEY),
         _ => Diagnostic::warning(message, KEY),
     };

@@ -59,7 +59,7 @@ pub fn load(sources: &Sources, layers: &Layers) -> Loaded {
         loader.add(&mut tree, source);
     }
     loader.check(&mut tree);
-    loader.report_plugins(&listed);
+    loader.report_plugins(&listed, sources);
     let config = loader.resolve(tree);
     let Loader { layers, plugins, mut diagnostics, .. } = loader;
     diagnostics.sort_by_key(Diagnostic::order);

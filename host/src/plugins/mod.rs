@@ -35,7 +35,7 @@ use std::time::Duration;
 use brute_core::abi::{BuildFailure, Exported, PluginLayer, StrategyManifest};
 use brute_core::{Host, LayerError, Plan, Strategy, Window};
 
-use crate::layers::{BuildError, LayerKind};
+use crate::layers::{BuildError, LayerKind, Layers};
 
 pub(crate) use limit::within;
 
@@ -72,6 +72,13 @@ pub enum Status {
     },
     /// Nobody has trusted it, or not as it is now.
     Untrusted(Verdict),
+    /// It was loaded, but has a layer that cannot stand beside the others.
+    Clashing {
+        /// Why not, on one line.
+        reason: String,
+        /// What to do about it.
+        help: String,
+    },
     /// It cannot be loaded.
     Refused {
         /// Why, on one line.
@@ -104,7 +111,7 @@ pub fn load_file(path: impl AsRef<Path>) -> Result<Vec<LayerKind>, PluginError> 
     match open(&file) {
         Status::Refused { reason, report } => Err(failed(reason, report)),
         Status::Loaded(kinds) => Ok(kinds),
-        Status::Copy { .. } | Status::Untrusted(_) => Ok(Vec::new()),
+        Status::Copy { .. } | Status::Untrusted(_) | Status::Clashing { .. } => Ok(Vec::new()),
     }
 }
 
@@ -174,11 +181,21 @@ impl Plugins {
         })
     }
 
+    /// What is wrong where none of `layers` has this name, and what to do.
+    pub fn no_layer(&self, layers: &Layers, name: &str) -> (String, String) {
+        let Some(plugin) = self.without(name) else {
+            return (format!("there is no layer `{name}`"), layers.suggest(name));
+        };
+        let (file, why) = (plugin.path.display(), plugin.why_not().unwrap_or_default());
+        let message = format!("the layer `{name}` is in `{file}`, which was not loaded: {why}");
+        (message, plugin.help().unwrap_or_default())
+    }
+
     /// The plugin that says it has a strategy of this name, but was not loaded.
-    pub fn without(&self, strategy: &str) -> Option<&Plugin> {
+    fn without(&self, strategy: &str) -> Option<&Plugin> {
         self.files.iter().find(|plugin| {
             let named = plugin.file.iter().flat_map(|file| &file.manifest.strategies);
-            matches!(plugin.status, Status::Untrusted(_) | Status::Refused { .. })
+            !matches!(plugin.status, Status::Loaded(_) | Status::Copy { .. })
                 && named.into_iter().any(|known| known.name == strategy)
         })
     }
@@ -192,19 +209,22 @@ impl Plugin {
             Status::Copy { of } => format!("it is a copy of `{}`", of.display()),
             Status::Untrusted(Verdict::Changed) => "it has changed since it was trusted".to_owned(),
             Status::Untrusted(_) => "it is not trusted".to_owned(),
-            Status::Refused { reason, .. } => reason.clone(),
+            Status::Refused { reason, .. } | Status::Clashing { reason, .. } => reason.clone(),
         })
     }
 
     /// What to do about that, if it is in the user's hands.
     pub fn help(&self) -> Option<String> {
-        let untrusted = matches!(self.status, Status::Untrusted(_));
-        untrusted.then(|| {
-            let path = shell_word(&self.path.to_string_lossy());
-            format!(
-                "a plugin runs with your rights; if you trust it, say `brute plugins trust {path}`"
-            )
-        })
+        match &self.status {
+            Status::Untrusted(_) => {
+                let path = shell_word(&self.path.to_string_lossy());
+                Some(format!(
+                    "a plugin runs with your rights; if you trust it, say `brute plugins trust {path}`"
+                ))
+            }
+            Status::Clashing { help, .. } => Some(help.clone()),
+            Status::Loaded(_) | Status::Copy { .. } | Status::Refused { .. } => None,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! before, for this path and these bytes, in a file of their own.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub enum Verdict {
 }
 
 /// A file of trust that cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}`: {reason} (mend it, or delete it to trust no plugin)", path.display())]
 pub struct TrustError {
     /// The file.
@@ -88,12 +88,40 @@ impl Trust {
         Ok(Self { files, folders: Vec::new() })
     }
 
+    /// Changes what the file at `path` says. Who else wants to change it waits until it is done.
+    ///
+    /// # Errors
+    /// If it cannot be read or written. It is as it was then.
+    pub fn update<T>(path: &Path, change: impl FnOnce(&mut Self) -> T) -> Result<T, TrustError> {
+        let path = &resolved(path);
+        let lock = || {
+            fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+            // Not of the file itself, which is replaced. It stays: whoever waits has it open.
+            let lock = path.with_extension("lock");
+            let lock = File::options().create(true).truncate(false).write(true).open(lock)?;
+            lock.lock().map(|()| lock)
+        };
+        let failed =
+            |error: io::Error| TrustError { path: path.clone(), reason: error.to_string() };
+        let lock = lock().map_err(failed)?;
+        let before = Self::read(path)?;
+        let mut trust = before.clone();
+        let changed = change(&mut trust);
+        if trust != before {
+            trust.write(path)?;
+        }
+        drop(lock);
+        Ok(changed)
+    }
+
     /// Writes the file at `path`, whole or not at all. Trusted folders are for one run and not in it.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), TrustError> {
-        let failed = |reason: String| TrustError { path: path.to_owned(), reason };
+        // A link stays one: what it names is written.
+        let path = &resolved(path);
+        let failed = |reason: String| TrustError { path: path.clone(), reason };
         let entries = self
             .files
             .iter()
@@ -110,14 +138,19 @@ impl Trust {
         written.map_err(|error| failed(error.to_string()))
     }
 
-    /// Trusts a file as it is now.
-    pub fn add(&mut self, file: &PluginFile) {
+    /// Trusts a file as it is now. What was said of it before.
+    pub fn add(&mut self, file: &PluginFile) -> Verdict {
+        let before = self.of(file);
         self.files.insert(file.path.clone(), file.digest);
+        before
     }
 
-    /// Trusts a file no longer; whether it was trusted.
-    pub fn remove(&mut self, path: &Path) -> bool {
-        self.files.remove(path).is_some()
+    /// Trusts a file no longer, be it there or gone. The path that was trusted; none if it was not.
+    pub fn remove(&mut self, path: &Path) -> Option<PathBuf> {
+        let spelled = std::path::absolute(path).ok();
+        // A link may have been put in its place since.
+        let named = [Some(resolved(path)), spelled].into_iter().flatten();
+        named.into_iter().find(|path| self.files.remove(path).is_some())
     }
 
     /// Trusts every library below `folder`, whatever its bytes.
@@ -139,5 +172,32 @@ impl Trust {
             Some(_) => Verdict::Changed,
             None => Verdict::Unknown,
         }
+    }
+}
+
+/// The links that are followed from one path, as many as Linux does.
+const MOST_LINKS: u8 = 40;
+
+/// `path` as [`fs::canonicalize`] has it, also where there is nothing, or a link to nothing: what is gone is
+/// named as it was.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    followed(&path, MOST_LINKS)
+}
+
+fn followed(path: &Path, links: u8) -> PathBuf {
+    if let Ok(found) = fs::canonicalize(path) {
+        return found;
+    }
+    let Some(parent) = path.parent() else { return path.to_owned() };
+    let folder = followed(parent, links);
+    let Some(name) = path.file_name() else {
+        // It ends in `..`.
+        return folder.parent().unwrap_or(&folder).to_owned();
+    };
+    let path = folder.join(name);
+    match fs::read_link(&path) {
+        Ok(target) if links > 0 => followed(&folder.join(target), links - 1),
+        _ => path,
     }
 }

@@ -118,6 +118,9 @@ fn two_files_with_a_layer_of_one_name_are_both_named() {
         assert!(clash.contains(&*fs::canonicalize(path).unwrap().to_string_lossy()), "{clash}");
     }
     assert!(clash.contains("brute.toml:2:9: error"), "{clash}");
+    let kinds: Vec<_> = loaded.plugins.kinds().map(|(plugin, _)| &plugin.path).collect();
+    let clashing = loaded.plugins.files.iter().filter(|plugin| plugin.why_not().is_some());
+    assert_eq!((kinds.len(), clashing.count()), (1, 1));
 }
 
 #[test]
@@ -152,4 +155,101 @@ fn paths_that_lead_nowhere_are_said() {
         assert!(said.contains(expected), "{path}: {said}");
         assert_eq!(loaded.config.is_some(), usable, "{path}: {said}");
     }
+}
+
+#[test]
+fn who_changes_the_store_at_the_same_time_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("config/trusted-plugins.toml");
+    let mirror = PluginFile::read(&copy("mirror", folder.path())).unwrap();
+    let named = |index: usize| folder.path().join(format!("{index}.so"));
+    std::thread::scope(|scope| {
+        for index in 0..16 {
+            let (store, file) = (&store, PluginFile { path: named(index), ..mirror.clone() });
+            scope.spawn(move || Trust::update(store, |trust| trust.add(&file)).unwrap());
+        }
+    });
+    let trust = Trust::read(&store).unwrap();
+    for index in 0..16 {
+        let file = PluginFile { path: named(index), ..mirror.clone() };
+        assert_eq!(trust.of(&file), Verdict::Trusted, "{index}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_is_a_link_stays_one_and_is_written_where_it_leads() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = PluginFile::read(&copy("mirror", folder.path())).unwrap();
+    let (link, real) = (folder.path().join("link.toml"), folder.path().join("dotfiles/real.toml"));
+    std::os::unix::fs::symlink("dotfiles/real.toml", &link).unwrap();
+    // At first it leads to nothing.
+    for expected in [Verdict::Unknown, Verdict::Trusted] {
+        assert_eq!(Trust::update(&link, |trust| trust.add(&file)).unwrap(), expected);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(Trust::read(&real).unwrap().of(&file), Verdict::Trusted);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_gone_is_trusted_no_longer_however_it_is_spelled() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let within = |name: &str| folder.path().join(name);
+    fs::create_dir(within("real")).unwrap();
+    symlink("real", within("linked")).unwrap();
+    let path = copy("mirror", &within("real"));
+    let name = path.file_name().unwrap().to_str().unwrap();
+    symlink(&path, within("link.so")).unwrap();
+    let file = PluginFile::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    for spelled in [
+        format!("real/{name}"),
+        format!("linked/{name}"),
+        format!("./real/../linked/{name}"),
+        format!("real/none/../{name}"),
+        "link.so".to_owned(),
+    ] {
+        let mut trust = Trust::default();
+        trust.add(&file);
+        assert_eq!(trust.remove(&within(&spelled)), Some(file.path.clone()), "{spelled}");
+        assert_eq!(trust.remove(&within(&spelled)), None, "{spelled}");
+    }
+    symlink("loop.so", within("loop.so")).unwrap();
+    assert_eq!(Trust::default().remove(&within("loop.so")), None);
+}
+
+#[test]
+fn a_broken_store_is_told_where_a_plugin_needs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    copy("mirror", folder.path());
+    let store = folder.path().join("trusted-plugins.toml");
+    fs::write(&store, "plugin = 1").unwrap();
+    let trust_error = Trust::read(&store).err();
+    for (path, told) in [("none", false), (".", true)] {
+        let name = folder.path().join("brute.toml").display().to_string();
+        let text = format!("[plugins]\npath = [\"{path}\"]\n");
+        let project = Some(Source { name, text, origin: Origin::Project });
+        let sources = Sources { project, trust_error: trust_error.clone(), ..Sources::default() };
+        let loaded = load(&sources, &Layers::built_in());
+        assert!(loaded.config.is_some(), "{path}");
+        let said = said(&loaded);
+        assert_eq!(said.iter().any(|line| line.contains("mend it")), told, "{path}: {said:?}");
+    }
+}
+
+#[test]
+fn a_folder_of_things_that_are_no_plugins_is_summed_up() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..300 {
+        let name = format!("{index}{}", std::env::consts::DLL_SUFFIX);
+        fs::write(folder.path().join(name), format!("{index} words")).unwrap();
+        fs::write(folder.path().join(format!("{index}.txt")), "words").unwrap();
+    }
+    copy("mirror", folder.path());
+    let said = said(&loaded(folder.path(), ".", "", Origin::Project, Trust::default()));
+    assert_eq!(said.len(), 5, "{said:#?}");
+    assert!(said.iter().any(|line| line.contains("297 more libraries here cannot be loaded")));
+    assert!(said.iter().any(|line| line.contains("it is not trusted")));
 }

@@ -22,14 +22,12 @@ struct Layer<'a> {
 }
 
 pub(crate) fn run(global: &Global, args: &Layers) -> Done {
-    let registry = setup::layers(global)?;
+    let (registry, plugins) = setup::layers_and_plugins(global)?;
     let kinds: Vec<&LayerKind> = match &args.name {
         None => registry.iter().collect(),
         Some(name) => vec![registry.get(name).ok_or_else(|| {
-            Failure::configuration(format!(
-                "there is no layer `{name}`; {}",
-                registry.suggest(name)
-            ))
+            let (message, help) = plugins.no_layer(&registry, name);
+            Failure::configuration(format!("{message}; {help}"))
         })?],
     };
     if args.json {

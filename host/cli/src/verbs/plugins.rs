@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use brute_core::abi::Manifest;
 use brute_core::testing::conformance;
+use brute_host::config::{Diagnostic, Severity};
 use brute_host::plugins::{self, Plugin, PluginFile, Status, Trust, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::args::{Global, Plugins};
 use crate::exit::{Done, Exit, Failure};
 use crate::style::{BAD, DIM, GOOD, HEAD, WARN, counted, styled};
-use crate::{output, setup};
+use crate::{output, setup, warnings};
 
 pub(crate) fn run(global: &Global, args: &Plugins) -> Done {
     match args {
@@ -20,8 +22,8 @@ pub(crate) fn run(global: &Global, args: &Plugins) -> Done {
         Plugins::Inspect { file, json } => inspect(global, file, *json),
         Plugins::Trust { files } => trust(global, files),
         Plugins::Untrust { files } => untrust(global, files),
-        Plugins::Test { file, layer, option, cases } => {
-            test(file, layer.as_deref(), option, *cases)
+        Plugins::Test { file, layer, option, cases, timeout } => {
+            test(file, layer.as_deref(), option, *cases, Duration::from(*timeout))
         }
     }
 }
@@ -75,6 +77,13 @@ impl Described {
 fn list(global: &Global, json: bool) -> Done {
     let (sources, loaded) = setup::read(global)?;
     let found = &loaded.plugins;
+    // What is amiss with the list itself, and with the user's word on those that are in it.
+    let is_of_list =
+        |one: &&Diagnostic| one.severity == Severity::Error && one.key.starts_with("plugins");
+    setup::show(&loaded.diagnostics.iter().filter(is_of_list).cloned().collect::<Vec<_>>());
+    if let Some(error) = &sources.trust_error {
+        warnings::warn(&error.to_string());
+    }
     if json {
         let listed = found.files.iter().map(|plugin| Listed {
             path: plugin.path.clone(),
@@ -137,7 +146,11 @@ fn described(file: &PluginFile, trust: &Trust) -> String {
 }
 
 fn inspect(global: &Global, path: &Path, json: bool) -> Done {
-    let (file, trust) = (read(path)?, stored(global)?.0);
+    let file = read(path)?;
+    let trust = Trust::read(&store(global)?).unwrap_or_else(|error| {
+        warnings::warn(&error.to_string());
+        Trust::default()
+    });
     if json {
         output::json(&Listed {
             path: file.path.clone(),
@@ -161,49 +174,49 @@ fn inspect(global: &Global, path: &Path, json: bool) -> Done {
 }
 
 fn trust(global: &Global, paths: &[PathBuf]) -> Done {
-    let (mut trust, store) = stored(global)?;
     let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    files.iter().for_each(|file| trust.add(file));
-    write(&trust, &store)?;
-    for file in &files {
+    let before = Trust::update(&store(global)?, |trust| {
+        files.iter().map(|file| trust.add(file)).collect::<Vec<_>>()
+    });
+    for (file, before) in files.iter().zip(before.map_err(Failure::configuration)?) {
+        let did = match before {
+            Verdict::Unknown => "trusted",
+            Verdict::Changed => "trusted as it is now",
+            Verdict::Trusted => "trusted already",
+        };
         let path = file.path.display();
-        output::say(&format!("{} {path} (blake3 {})", styled(GOOD, "trusted"), file.digest));
+        output::say(&format!("{} {path} (blake3 {})", styled(GOOD, did), file.digest));
     }
     Ok(Exit::Fitted)
 }
 
 fn untrust(global: &Global, paths: &[PathBuf]) -> Done {
-    let (mut trust, store) = stored(global)?;
+    let removed = Trust::update(&store(global)?, |trust| {
+        paths.iter().map(|path| trust.remove(path)).collect::<Vec<_>>()
+    });
     let mut unknown = Vec::new();
-    for path in paths {
-        // A library that is gone is still named as it was.
-        let named = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
-        let named = named.unwrap_or_else(|_| path.clone());
-        if !trust.remove(&named) {
-            unknown.push(format!("`{}`", named.display()));
+    for (path, removed) in paths.iter().zip(removed.map_err(Failure::configuration)?) {
+        match removed {
+            Some(was) => {
+                output::say(&format!("{} {}", styled(GOOD, "trusted no longer"), was.display()));
+            }
+            None => unknown.push(format!("`{}`", path.display())),
         }
     }
-    write(&trust, &store)?;
     match unknown.is_empty() {
         true => Ok(Exit::Fitted),
         false => Err(Failure::input(format!("{} was not trusted", unknown.join(", ")))),
     }
 }
 
-/// The user's word on plugins, and the file that it stands in.
-fn stored(global: &Global) -> Result<(Trust, PathBuf), Failure> {
+/// The file that the user's word on plugins stands in.
+fn store(global: &Global) -> Result<PathBuf, Failure> {
     let cwd = std::env::current_dir()
         .map_err(|error| Failure::configuration(format!("no current folder: {error}")))?;
-    let store = setup::places(global, &cwd).trust.ok_or_else(|| {
+    setup::places(global, &cwd).trust.ok_or_else(|| {
         let message = "there is no folder for your own configuration to keep it in";
         Failure::configuration(message.to_owned())
-    })?;
-    let trust = Trust::read(&store).map_err(|error| Failure::configuration(error.to_string()))?;
-    Ok((trust, store))
-}
-
-fn write(trust: &Trust, store: &Path) -> Result<(), Failure> {
-    trust.write(store).map_err(|error| Failure::configuration(error.to_string()))
+    })
 }
 
 fn read(path: &Path) -> Result<PluginFile, Failure> {
@@ -211,7 +224,7 @@ fn read(path: &Path) -> Result<PluginFile, Failure> {
 }
 
 /// Whoever names a library here wants its code to run.
-fn test(path: &Path, only: Option<&str>, options: &[String], cases: u32) -> Done {
+fn test(path: &Path, only: Option<&str>, options: &[String], cases: u32, limit: Duration) -> Done {
     let kinds = plugins::load_file(path).map_err(|error| {
         if !error.report.is_empty() {
             output::say(&error.report);
@@ -224,11 +237,12 @@ fn test(path: &Path, only: Option<&str>, options: &[String], cases: u32) -> Done
     let mut tried = 0;
     for kind in chosen {
         tried += 1;
+        let kind = kind.clone().within(limit);
         let strategy = kind.build(Value::Object(options.clone())).map_err(|error| {
             Failure::configuration(format!("`{}` does not take these options: {error}", kind.name))
         })?;
         let name = styled(HEAD, &kind.name);
-        match conformance::check(&*strategy, cases) {
+        match conformance::check_in_time(strategy, cases, limit) {
             Ok(()) => {
                 let cases = counted(u64::from(cases), "conversation");
                 output::text(&format!("{}  {name}: {cases}\n", styled(GOOD, "ok")))?;

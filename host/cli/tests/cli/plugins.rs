@@ -1,6 +1,7 @@
 //! `brute plugins`, and layers of plugins in the other verbs.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::process::Stdio;
 
 use super::place::{Place, SMALL};
 
@@ -91,9 +92,57 @@ fn a_plugin_runs_once_its_user_trusts_it_and_not_before() {
     let after = place.brute("explain small.json --to 1 --json").out_json();
     assert_eq!(after["rungs"][0]["rung"], "mirror", "{after:#}");
 
-    assert_eq!(place.brute(&format!("plugins untrust {}", library())).code, Some(0));
+    let again = place.brute(&format!("plugins trust {}", library()));
+    assert!(again.err.starts_with("trusted already "), "{}", again.err);
+
+    let set = format!("--no-config --set 'plugins.path=[\"{}\"]' layers mirror", library());
+    assert_eq!(place.brute(&set).code, Some(0));
+    let taken_back = place.brute(&format!("plugins untrust plugins/../{}", library()));
+    assert_eq!(taken_back.code, Some(0));
+    assert!(taken_back.err.starts_with("trusted no longer /"), "{}", taken_back.err);
+    for line in [set.as_str(), "layers mirror"] {
+        let ended = place.brute(line);
+        let advised = ended.err.lines().last().unwrap_or_default();
+        let is_told = advised.starts_with("error: the layer `mirror` is in `")
+            && advised.contains("brute plugins trust /");
+        assert!(ended.code == Some(2) && is_told, "{line}: {}", ended.err);
+    }
     assert_eq!(place.brute("compact small.json --to 1").code, Some(2));
     assert_eq!(place.brute(&format!("plugins untrust {}", library())).code, Some(3));
+}
+
+#[test]
+fn many_that_trust_at_the_same_time_are_all_heard() {
+    let place = place();
+    let names: Vec<_> = (0..16).map(|index| format!("plugins/{index}{DLL_SUFFIX}")).collect();
+    for name in &names {
+        copy(&place, "mirror", name);
+    }
+    let trust = |name: &String| {
+        place.command(&format!("plugins trust {name}")).stderr(Stdio::null()).spawn()
+    };
+    let running: Vec<_> = names.iter().map(|name| trust(name).expect("it runs")).collect();
+    for mut one in running {
+        assert!(one.wait().expect("it ends").success());
+    }
+    let listed = place.brute("plugins list --json").out_json();
+    let trusted = listed.as_array().expect("a list").iter().filter(|one| one["trusted"] == true);
+    assert_eq!(trusted.count(), 16, "{listed:#}");
+}
+
+#[test]
+fn what_clashes_is_listed_as_such() {
+    let place = place();
+    let bytes = std::fs::read(place.path(&library())).expect("it is there");
+    place.write(&format!("plugins/other{DLL_SUFFIX}"), [&*bytes, b"0"].concat());
+    let listed = place.brute("plugins list --trust-plugins plugins");
+    assert_eq!(listed.code, Some(0));
+    assert!(listed.err.contains("both have a layer `mirror`"), "{}", listed.err);
+    assert_eq!(listed.out.lines().filter(|line| line.trim() == "loaded").count(), 1);
+    assert!(listed.out.contains("not loaded: `/"), "{}", listed.out);
+    place.write("brute.toml", "[plugins]\npath = 7\n");
+    let listed = place.brute("plugins list");
+    assert!(listed.err.contains("brute.toml:2:8"), "{}", listed.err);
 }
 
 #[test]
@@ -199,6 +248,16 @@ fn a_library_is_tried_on_made_up_conversations() {
         unknown.err
     );
     assert_eq!(place.brute(&format!("plugins test {} --layer other", library())).code, Some(2));
+    copy(&place, "faulty", "plugins/faulty.so");
+    let faulty = |act: &str| {
+        let option = format!("--layer faulty --option 'act=\"{act}\"' --timeout 1s");
+        place.brute(&format!("plugins test plugins/faulty.so {option}"))
+    };
+    let hangs = faulty("hang");
+    assert_eq!(hangs.code, Some(1), "{}", hangs.err);
+    assert!(hangs.out.starts_with("no  faulty: progress: not done within 1s"), "{}", hangs.out);
+    let never = faulty("hang-in-build");
+    assert!(never.code == Some(2) && never.err.contains("not done within 1s"), "{}", never.err);
 }
 
 #[test]
@@ -208,4 +267,23 @@ fn a_store_that_cannot_be_used_is_named() {
     place.write("brute/trusted-plugins.toml", "plugin = 7");
     let ended = place.brute("check");
     assert!(ended.code == Some(2) && ended.err.contains("trusted-plugins.toml"), "{}", ended.err);
+    // What needs a plugin fails by it, or a change of it; all else does not.
+    for (line, code) in [
+        (format!("plugins trust {}", library()), 2),
+        (format!("plugins untrust {}", library()), 2),
+        (format!("plugins inspect {}", library()), 0),
+        ("plugins list".to_owned(), 0),
+        ("layers".to_owned(), 0),
+    ] {
+        let ended = place.brute(&line);
+        let told = ended.err.contains("trusted-plugins.toml");
+        assert!(ended.code == Some(code) && told, "{line}: {:?} {}", ended.code, ended.err);
+    }
+    place.write("brute.toml", "");
+    for line in ["check", "compact small.json", "count small.json", "layers", "truncate small.json"]
+    {
+        let ended = place.brute(line);
+        assert_eq!(ended.code, Some(0), "{line}: {}", ended.err);
+        assert!(!ended.err.contains("trusted-plugins.toml"), "{line}: {}", ended.err);
+    }
 }
