@@ -85,14 +85,7 @@ impl Configure for DropReasoning {
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     fn build(options: Options) -> Result<Self, OptionsError> {
-        if options.keep_steps == 0 {
-            return Err(OptionsError {
-                option: "keep-steps",
-                message:
-                    "`keep-steps` is 0, and must be at least 1 step, which the model is still at"
-                        .to_owned(),
-            });
-        }
+        OptionsError::unless_steps_stay(options.keep_steps)?;
         Ok(Self { options })
     }
 }

@@ -139,7 +139,7 @@ fn options_are_checked() {
     assert_eq!(error.option, "keep-steps");
     assert_eq!(
         error.to_string(),
-        "`keep-steps` is 0, and must be at least 1 step, which the model is still at"
+        "`keep-steps` is 0, and must be at least 1 step, which the model has not acted on yet"
     );
     let read = serde_json::from_str::<Options>;
     let all = read(

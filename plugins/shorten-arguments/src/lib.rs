@@ -71,14 +71,7 @@ impl Configure for ShortenArguments {
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     fn build(options: Options) -> Result<Self, OptionsError> {
-        if options.keep_steps == 0 {
-            return Err(OptionsError {
-                option: "keep-steps",
-                message:
-                    "`keep-steps` is 0, and must be at least 1 step, which the model is still at"
-                        .to_owned(),
-            });
-        }
+        OptionsError::unless_steps_stay(options.keep_steps)?;
         if options.max_chars < LEAST_CHARS {
             let message = format!(
                 "`max-chars` is {}, and must be at least {LEAST_CHARS}, so that the note has room",

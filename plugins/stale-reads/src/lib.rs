@@ -132,12 +132,7 @@ impl Configure for StaleReads {
     fn build(options: Options) -> Result<Self, OptionsError> {
         let refuse =
             |option, message: &str| Err(OptionsError { option, message: message.to_owned() });
-        if options.keep_steps == 0 {
-            return refuse(
-                "keep-steps",
-                "`keep-steps` is 0, and must be at least 1 step, whose results the model has not acted on yet",
-            );
-        }
+        OptionsError::unless_steps_stay(options.keep_steps)?;
         if options.by.is_empty() {
             return refuse(
                 "by",

@@ -281,7 +281,7 @@ fn options_are_checked() {
         (
             Options { keep_steps: 0, ..Options::default() },
             "keep-steps",
-            "`keep-steps` is 0, and must be at least 1 step, whose results the model has not acted on yet",
+            "`keep-steps` is 0, and must be at least 1 step, which the model has not acted on yet",
         ),
         (
             Options { by: vec![], ..Options::default() },

@@ -47,14 +47,7 @@ impl Configure for SlidingWindow {
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     fn build(options: Options) -> Result<Self, OptionsError> {
-        if options.keep_steps == 0 {
-            return Err(OptionsError {
-                option: "keep-steps",
-                message: "`keep-steps` is 0, and must be at least 1 step, which the model has not \
-                          acted on yet"
-                    .to_owned(),
-            });
-        }
+        OptionsError::unless_steps_stay(options.keep_steps)?;
         Ok(Self { options })
     }
 }

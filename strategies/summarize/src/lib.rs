@@ -74,14 +74,7 @@ impl Configure for Summarize {
     const NEEDS_SUMMARIZER: bool = true;
 
     fn build(options: Options) -> Result<Self, OptionsError> {
-        if options.keep_steps == 0 {
-            return Err(OptionsError {
-                option: "keep-steps",
-                message: "`keep-steps` is 0, and must be at least 1 step, which the model has not \
-                          acted on yet"
-                    .to_owned(),
-            });
-        }
+        OptionsError::unless_steps_stay(options.keep_steps)?;
         if u64::from(options.max_tokens) < LEAST_ANSWER {
             return Err(OptionsError {
                 option: "max-tokens",

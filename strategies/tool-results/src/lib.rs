@@ -87,18 +87,11 @@ impl Configure for ToolResults {
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     fn build(options: Options) -> Result<Self, OptionsError> {
-        for (option, value, unit) in [
-            (
-                "keep-steps",
-                options.keep_steps,
-                "step, whose results the model has not acted on yet",
-            ),
-            ("max-tokens", options.max_tokens, "token (to keep nothing, say `keep = \"nothing\"`)"),
-        ] {
-            if value == 0 {
-                let message = format!("`{option}` is 0, and must be at least 1 {unit}");
-                return Err(OptionsError { option, message });
-            }
+        OptionsError::unless_steps_stay(options.keep_steps)?;
+        if options.max_tokens == 0 {
+            let message = "`max-tokens` is 0, and must be at least 1 token (to keep nothing, say \
+                           `keep = \"nothing\"`)";
+            return Err(OptionsError { option: "max-tokens", message: message.to_owned() });
         }
         Ok(Self { options })
     }
