@@ -350,7 +350,7 @@ async fn another_compactor_is_believed_only_where_it_keeps_the_laws() {
         let call = session.before_call(None).await;
         assert!(matches!(call.compaction.map(|done| done.outcome), Some(Outcome::Nothing { .. })));
         assert_eq!(session.conversation(), steps(40));
-        let failures = failures.lock().unwrap();
+        let failures = std::mem::take(&mut *failures.lock().unwrap());
         assert!(failures.len() == 1 && failures[0].starts_with(why), "{failures:?}");
         // It is not asked again until there is something new.
         assert!(session.before_call(None).await.compaction.is_none());

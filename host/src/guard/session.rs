@@ -175,7 +175,7 @@ impl Session {
             Ok(call) => return call,
             Err(due) => due,
         };
-        let Due { conversation: base, budget, policy, generation } = due;
+        let Due { conversation: base, budget, policy, generation } = *due;
         let task = Task {
             conversation: base.fork(),
             budget,
@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// The next call if no compaction is due before it, and what is to be compacted if one is.
-    fn due(&self, tools: Option<&str>) -> Result<Call, Due> {
+    fn due(&self, tools: Option<&str>) -> Result<Call, Box<Due>> {
         let state = &mut *locked(&self.0.state);
         let policy = self.policy_of(state);
         state.meter.turn_to(&policy);
@@ -203,7 +203,8 @@ impl Session {
             return Ok(state.call(None));
         }
         let State { conversation, generation, .. } = state;
-        Err(Due { conversation: conversation.clone(), budget, policy, generation: *generation })
+        let (conversation, generation) = (conversation.clone(), *generation);
+        Err(Box::new(Due { conversation, budget, policy, generation }))
     }
 
     /// Puts what a compaction made of `base` in its place, with what was appended meanwhile behind it.

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use brute_core::abi::panic_message;
 use brute_core::{
     Applied, Completion, CompletionError, Conversation, Edit, Flow, Host, LayerError, LogLevel,
     Outline, Plan, Prompt, Protection, Sizes, Strategy, SummarizerLimits, TokenCounter, Window,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::task::JoinError;
 use tokio::time::Instant;
 
 use crate::summarizers::Summarizer;
@@ -157,18 +159,16 @@ pub(super) async fn ask(
         },
     };
     drop(given_up);
-    let round = planned.unwrap_or_else(|failed| Err(LayerError::new(panic_message(failed))));
+    let round = planned.unwrap_or_else(|failed| Err(LayerError::new(words_of(failed))));
     let log = host.log.lock().map(|mut log| std::mem::take(&mut *log)).unwrap_or_default();
     Answer { round, log, summarizer_calls: host.calls.load(Ordering::Relaxed), overran }
 }
 
-fn panic_message(failed: tokio::task::JoinError) -> String {
-    let Ok(payload) = failed.try_into_panic() else {
-        return "the runtime ended before the layer did".to_owned();
-    };
-    let said = (payload.downcast_ref::<String>().map(String::as_str))
-        .or_else(|| payload.downcast_ref::<&str>().copied());
-    format!("the layer panicked: {}", said.unwrap_or("without a message"))
+fn words_of(failed: JoinError) -> String {
+    match failed.try_into_panic() {
+        Ok(payload) => format!("the layer panicked: {}", panic_message(&*payload)),
+        Err(_) => "the runtime ended before the layer did".to_owned(),
+    }
 }
 
 /// The host as a rung sees it.
