@@ -223,6 +223,21 @@ impl Conversation {
         Some(self)
     }
 
+    /// This conversation, read anew, with what is known of the messages that `earlier` begins with as well, their
+    /// counts above all; and how many those are. Ids stay this one's.
+    pub fn recalling(mut self, earlier: &Self) -> (Self, usize) {
+        let pairs = self.messages.iter().zip(earlier.messages());
+        let same = pairs.take_while(|(one, other)| one.says_what(other)).count();
+        let messages = Arc::make_mut(&mut self.messages);
+        for (message, known) in messages.iter_mut().zip(&earlier.messages()[..same]) {
+            *message = match message.id() == known.id() {
+                true => Arc::clone(known),
+                false => Arc::new(known.named(message.id())),
+            };
+        }
+        (self, same)
+    }
+
     /// The most tokens that the messages from `first` on can have: what is counted already as counted, of the
     /// rest its bytes.
     pub fn most_tokens(&self, first: usize, counter: &dyn TokenCounter) -> u64 {
@@ -464,6 +479,29 @@ mod tests {
         assert!(rebased.next_id() >= now.next_id());
         let other = Conversation::new([Message::new(MessageId(0), Role::User, text("go"))]);
         assert_eq!(base.fork().rebased(&base, &other.unwrap()), None);
+    }
+
+    #[test]
+    fn what_was_counted_is_recalled_as_far_as_the_words_are_the_same() {
+        let read = |first: u64, words: &[&str]| {
+            let message =
+                |(id, words): (u64, &&str)| Message::new(MessageId(id), Role::User, text(words));
+            Conversation::new((first..).zip(words).map(message)).unwrap()
+        };
+        let mut earlier = read(0, &["one", "two", "three"]);
+        earlier.measure(&Approximate);
+        for (first, words, same) in [
+            (0, &["one", "two", "three", "four"][..], 3),
+            (7, &["one", "two", "four"], 2),
+            (0, &["none"], 0),
+            (0, &[], 0),
+        ] {
+            let fresh = read(first, words);
+            let (recalled, found) = fresh.clone().recalling(&earlier);
+            assert_eq!((&recalled, found), (&fresh, same));
+            let counted = recalled.messages().iter().map(|one| one.is_counted(&Approximate));
+            assert!(counted.eq((0..words.len()).map(|index| index < same)));
+        }
     }
 
     #[test]

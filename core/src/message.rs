@@ -255,6 +255,16 @@ impl Message {
         self.counts.get().is_some_and(|counts| counts.counter != counter.id())
     }
 
+    /// Whether both say the same, whatever they are called.
+    pub(crate) fn says_what(&self, other: &Self) -> bool {
+        self.role == other.role && self.parts == other.parts
+    }
+
+    /// The same message by another name. Parts and counts are shared, not made again.
+    pub(crate) fn named(&self, id: MessageId) -> Self {
+        Self { id, ..self.clone() }
+    }
+
     /// The same message without its counts. The parts are shared, not copied.
     pub(crate) fn uncounted(&self) -> Self {
         Self { counts: OnceLock::new(), ..self.clone() }
@@ -279,7 +289,7 @@ impl Message {
 /// Two messages are equal when they say the same, whoever counted them.
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
-        self.id == other.id && self.role == other.role && self.parts == other.parts
+        self.id == other.id && self.says_what(other)
     }
 }
 

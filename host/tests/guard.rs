@@ -11,13 +11,14 @@ use brute_core::testing::notation;
 use brute_core::{
     Approximate, Conversation, Message, MessageId, Outline, Part, Role, TokenCounter, ToolCall,
 };
-use brute_host::formats::{Document, ReadOptions, Usage};
+use brute_host::formats::{Document, Format, ReadOptions, Usage};
 use brute_host::guard::{Custom, Guard, Policy, Session};
 use brute_host::ladder::{Budget, Compactor, Event, Outcome, Rung};
 use brute_host::tokens::{Tiktoken, scaled};
 use brute_host::truncation::{TruncateOptions, Truncator};
 use brute_sliding_window::SlidingWindow;
 use brute_tool_results::ToolResults;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 const WINDOW: u64 = 32_000;
@@ -386,5 +387,55 @@ async fn many_conversations_at_once_come_out_as_they_do_alone() {
         let made = one.await.unwrap();
         assert!(made.len() < 2 * (260 + more));
         assert_eq!(made, alone(260 + more).await, "{more}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_keeps_json_is_guarded_alike() {
+    let guard = Guard::new(policy(WINDOW, Arc::new(Approximate)));
+    let (outputs, name) = (outputs(), "shell");
+    for format in Format::ALL {
+        let session = guard.session(format.name());
+        let mut provider = Provider::new(700, |text| u64::from(Approximate.count(text)));
+        let mut messages = vec![json!({"role": "user", "content": "Make all tests pass."})];
+        let (mut usage, mut compactions) = (None, 0);
+        for index in 0..150 {
+            let request = json!({"model": "m", "messages": messages}).to_string();
+            let fitted = session.fit(request.clone(), usage).await.unwrap();
+            let estimate = session.size(None);
+            compactions += usize::from(fitted.compaction.is_some());
+            assert_eq!(fitted.compaction.is_none(), fitted.request == request.as_bytes());
+            let read = Document::read(fitted.request.clone(), &ReadOptions::default()).unwrap();
+            let counted = provider.request(read.conversation());
+            assert!(counted <= WINDOW - RESERVE, "{format} {index}: {counted}");
+            let error = estimate.abs_diff(counted);
+            assert!(index == 0 || error * 50 <= counted, "{format} {index}: {estimate} {counted}");
+            let body: Value = serde_json::from_slice(&fitted.request).unwrap();
+            messages = body["messages"].as_array().unwrap().clone();
+            let id = format!("call_{index}");
+            let output = outputs[index % outputs.len()].clone().into_bytes();
+            let text = session.capped(name, output).await;
+            let (call, result) = match format {
+                Format::OpenaiChat => (
+                    json!({"role": "assistant", "content": null, "tool_calls": [{"id": id,
+                        "type": "function", "function": {"name": name, "arguments": "{}"}}]}),
+                    json!({"role": "tool", "tool_call_id": id, "content": text}),
+                ),
+                Format::Anthropic => (
+                    json!({"role": "assistant",
+                        "content": [{"type": "tool_use", "id": id, "name": name, "input": {}}]}),
+                    json!({"role": "user",
+                        "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]}),
+                ),
+            };
+            // A call of `shell` with `{}`, and its framing.
+            usage = Some(Usage { input: counted, output: 2 + 1 + 4 });
+            messages.extend([call, result]);
+        }
+        assert!(compactions >= 3, "{format}: {compactions}");
+        // A history that is another one begins anew.
+        let other = json!({"messages": [{"role": "user", "content": "hi"}]}).to_string();
+        assert_eq!(session.fit(other.clone(), usage).await.unwrap().request, other.as_bytes());
+        assert!(session.anchor().is_none());
     }
 }

@@ -30,7 +30,7 @@ mod session;
 
 pub use compact::{Compact, Custom, Task};
 pub use policy::Policy;
-pub use session::{Call, Session};
+pub use session::{Call, Fitted, Session};
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};

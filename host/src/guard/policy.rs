@@ -6,7 +6,9 @@ use brute_core::TokenCounter;
 
 use super::Compact;
 use crate::config::{Config, PolicyError};
+use crate::formats::{Document, ReadError, ReadOptions};
 use crate::ladder::{Budget, Compactor};
+use crate::tokens::media::ImageRule;
 use crate::truncation::Truncator;
 
 /// How much room there is, how it is counted, and what makes a conversation fit into it: the ladder, or
@@ -17,6 +19,7 @@ pub struct Policy {
     counter: Arc<dyn TokenCounter>,
     compact: Arc<dyn Compact>,
     truncator: Truncator,
+    image_rule: Option<ImageRule>,
 }
 
 impl Policy {
@@ -27,10 +30,11 @@ impl Policy {
     /// configured.
     pub fn of(config: &Config, model: Option<&str>) -> Result<Self, PolicyError> {
         let room = config.room(model)?;
+        let image_rule = room.model.as_ref().map(|model| model.image_rule);
         let compactor = config.ladder_in(room)?;
         let truncator = Truncator::new(config.truncate.clone())?;
         let model = config.window.model.as_deref().or(model).map(str::to_owned);
-        Ok(Self { model, ..Self::new(compactor, truncator) })
+        Ok(Self { model, image_rule, ..Self::new(compactor, truncator) })
     }
 
     /// A policy made in code.
@@ -41,6 +45,7 @@ impl Policy {
             counter: Arc::clone(compactor.counter()),
             compact: Arc::new(compactor),
             truncator,
+            image_rule: None,
         }
     }
 
@@ -78,6 +83,12 @@ impl Policy {
     /// What caps tool results.
     pub fn truncator(&self) -> &Truncator {
         &self.truncator
+    }
+
+    /// Reads a request whose images count as the model counts them.
+    pub(super) fn read(&self, request: Vec<u8>) -> Result<Document, ReadError> {
+        let options = ReadOptions { image_rule: self.image_rule, ..ReadOptions::default() };
+        Document::read(request, &options)
     }
 
     pub(super) fn compact(&self) -> &dyn Compact {

@@ -7,7 +7,7 @@ use brute_core::{Conversation, InvalidConversation, Media, MessageId, Part, Role
 
 use super::meter::Meter;
 use super::{Guard, Policy, Task, locked};
-use crate::formats::Usage;
+use crate::formats::{ReadError, Usage, WriteOptions};
 use crate::ladder::{Anchor, Budget, Compaction, Event, Observers, Trigger};
 
 /// A conversation that is kept within its window. A clone is another handle on the same conversation.
@@ -40,6 +40,15 @@ pub struct Call {
     pub compaction: Option<Compaction>,
     generation: u64,
     messages: usize,
+}
+
+/// A request that is ready to be sent.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    /// Its bytes.
+    pub request: Vec<u8>,
+    /// The compaction that made it so, if one was due; see [`Call::compaction`].
+    pub compaction: Option<Compaction>,
 }
 
 impl Shared {
@@ -257,6 +266,67 @@ impl Session {
             state.meter.report(state.conversation.len(), usage.total());
         }
         Ok(id)
+    }
+
+    /// Makes a request in the JSON of a provider ready to be sent: the same bytes, or those of a conversation that
+    /// was compacted because it was time to. Its messages are the history to go on from, with the answer and what
+    /// comes after that behind them. `usage` is what the provider counted for the request before and its answer.
+    ///
+    /// For agents that keep their conversation as JSON: this is [`before_call`](Self::before_call) and
+    /// [`after_call`](Self::after_call) in one. A request that does not begin with what was handed out last begins
+    /// anew. One at a time, as an agent's calls are.
+    ///
+    /// ```
+    /// # use brute_host::{config::Config, guard::{Guard, Policy}};
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Guard::new(Policy::of(&Config::default(), Some("gpt-4o"))?).session("demo");
+    /// let request = r#"{"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}"#;
+    /// let fitted = session.fit(request, None).await?;
+    /// assert_eq!(fitted.request, request.as_bytes());
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Runtime::new()?.block_on(example())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it is no conversation in a known format, or one that the provider would refuse.
+    pub async fn fit(
+        &self,
+        request: impl Into<Vec<u8>>,
+        usage: Option<Usage>,
+    ) -> Result<Fitted, ReadError> {
+        let policy = self.policy_of(&locked(&self.0.state));
+        let document = policy.read(request.into())?;
+        self.turn_to(document.conversation(), usage, &policy);
+        let compaction = self.before_call(document.tools_text().as_deref()).await.compaction;
+        let write = |now: &Conversation| document.write(now, &WriteOptions::default()).into_owned();
+        let request = self.read(write);
+        if compaction.is_some() {
+            // What is handed out is what the next request begins with: as it will be read, neighbors joined.
+            let again = policy.read(request.clone())?;
+            let state = &mut *locked(&self.0.state);
+            state.conversation = again.conversation().clone().recalling(&state.conversation).0;
+            state.meter.turn_over();
+        }
+        Ok(Fitted { request, compaction })
+    }
+
+    /// Takes `conversation` for what the one that is there has become.
+    fn turn_to(&self, conversation: &Conversation, usage: Option<Usage>, policy: &Policy) {
+        let state = &mut *locked(&self.0.state);
+        let sent = state.conversation.len();
+        let (conversation, same) = conversation.clone().recalling(&state.conversation);
+        let reply = conversation.messages().get(sent).map(|message| message.role());
+        state.conversation = conversation;
+        state.generation += 1;
+        if same < sent {
+            state.meter = Meter::default();
+            state.trigger = Trigger::default();
+        } else if let Some(usage) = usage.filter(|_| reply == Some(Role::Assistant)) {
+            state.meter.turn_to(policy);
+            state.meter.report(sent + 1, usage.total());
+        }
     }
 
     /// The size of the next request by what is known now, in tokens of the provider.
