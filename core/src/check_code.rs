@@ -12,17 +12,24 @@
 /// ```
 /// let mut code = brute_core::CheckCode::new();
 /// code.update(b"foobar");
-/// assert_eq!(format!("{:08x}", code.finish()), "7148c837");
+/// assert_eq!(format!("{:08x}", code.finish()), "c4bb6444");
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct CheckCode(u64);
+
+impl Default for CheckCode {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl CheckCode {
     /// The code of nothing yet.
     pub fn new() -> Self {
-        Self::default()
+        // Not zero, which an empty text would leave as it is.
+        Self(MULTIPLIER)
     }
 
     /// Takes in one more text. Where one ends and the next begins is part of the code.
@@ -63,10 +70,12 @@ mod tests {
     #[test]
     fn stays_what_it_is_since_logs_keep_it() {
         for (texts, code) in [
-            (&[&b""[..]][..], 0x0000_0000_0000_0000),
-            (&[&b"foobar"[..]][..], 0xa1ca_a19d_7148_c837),
-            (&[&b"foo"[..], &b"bar"[..]][..], 0x7cd1_b872_5f30_6118),
-            (&[&b"sixteen letters,"[..]][..], 0x98a1_64ab_2f5b_eb65),
+            (&[][..], 0x9e37_79b9_7f4a_7c15),
+            (&[&b""[..]][..], 0x352c_d683_3d62_7234),
+            (&[&b""[..], &b""[..]][..], 0x5016_5032_70d8_62b6),
+            (&[&b"foobar"[..]][..], 0xdb57_31dc_c4bb_6444),
+            (&[&b"foo"[..], &b"bar"[..]][..], 0x0c1c_5534_7948_c40e),
+            (&[&b"sixteen letters,"[..]][..], 0x2a86_25da_6242_6ab9),
         ] {
             assert_eq!(of(texts), code, "{texts:?}");
         }

@@ -193,7 +193,8 @@ impl Conversation {
     }
 
     /// This conversation, which was made of a [`fork`](Self::fork) of `base`, with what `now` has beyond `base`
-    /// behind it. None if `now` is no continuation of `base`, or what came since does not fit behind this.
+    /// behind it. None if `now` is no continuation of `base`, or what came since does not fit behind this: an id is
+    /// given twice, or a call answered.
     ///
     /// ```
     /// use brute_core::{Conversation, Part, Role};
@@ -209,8 +210,11 @@ impl Conversation {
     /// ```
     pub fn rebased(mut self, base: &Self, now: &Self) -> Option<Self> {
         let (same, since) = now.messages.split_at_checked(base.len())?;
-        let is_base = same.iter().zip(base.messages()).all(|(one, other)| Arc::ptr_eq(one, other));
-        if !is_base || now.next_id.saturating_sub(base.next_id) > Self::LEFT_BY_A_FORK {
+        // A count by another counter makes a message another one that says the same.
+        let is_base = same.iter().zip(base.messages()).all(|(one, other)| one == other);
+        let since_ids = base.next_id..now.next_id;
+        let is_taken = |message: &Arc<Message>| since_ids.contains(&message.id().0);
+        if !is_base || self.messages.iter().any(is_taken) {
             return None;
         }
         for message in since {
@@ -291,9 +295,9 @@ impl Conversation {
                 }
             }
         }
-        for message in &self.messages[self.ledger.counted..] {
-            self.ledger.tokens += u64::from(message.tokens(counter));
-        }
+        let uncounted = self.messages[self.ledger.counted..].iter();
+        self.ledger.tokens +=
+            uncounted.map(|message| u64::from(message.tokens(counter))).sum::<u64>();
         self.ledger.counted = self.len();
         self.ledger.forget_bounds();
         self.ledger.tokens
@@ -375,149 +379,4 @@ impl PartialEq for Conversation {
 impl Eq for Conversation {}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Approximate, ToolCall, ToolResult};
-
-    fn text(words: &str) -> Vec<Part> {
-        vec![Part::Text(words.into())]
-    }
-
-    fn call(id: &str) -> Part {
-        Part::ToolCall(ToolCall { id: id.into(), name: "read".into(), arguments: "{}".into() })
-    }
-
-    fn result(id: &str) -> Vec<Part> {
-        vec![Part::ToolResult(ToolResult {
-            call: id.into(),
-            text: "ok".into(),
-            media: Vec::new(),
-            is_error: false,
-        })]
-    }
-
-    #[test]
-    fn pushing_judges_like_a_whole_list() {
-        let mut conversation = Conversation::default();
-        assert!(conversation.push(Role::Tool, result("a")).is_err());
-        conversation.push(Role::User, text("go")).unwrap();
-        conversation.push(Role::Assistant, [call("a"), call("b")]).unwrap();
-        assert!(conversation.push(Role::Assistant, text("and?")).is_err());
-        conversation.push(Role::Tool, result("b")).unwrap();
-        assert!(conversation.push(Role::Tool, result("b")).is_err());
-        conversation.push(Role::Tool, result("a")).unwrap();
-        conversation.push(Role::Assistant, text("done")).unwrap();
-        assert!(conversation.push(Role::Assistant, [call("c"), call("c")]).is_err());
-        assert!(conversation.push(Role::User, [call("c")]).is_err());
-        assert_eq!(conversation.len(), 5);
-        assert!(Outline::of(conversation.messages()).is_ok());
-    }
-
-    #[test]
-    fn what_is_refused_leaves_no_trace() {
-        let mut conversation = Conversation::default();
-        conversation.push(Role::User, text("go")).unwrap();
-        conversation.push(Role::Assistant, [call("a")]).unwrap();
-        let beside_text = [result("a"), text("and")].concat();
-        assert!(conversation.push(Role::Tool, beside_text).is_err());
-        conversation.push(Role::Tool, result("a")).expect("the call is still open");
-    }
-
-    #[test]
-    fn ids_differ_and_do_not_end() {
-        const LAST: u64 = u64::MAX;
-        let new = |ids: &[u64]| {
-            let messages =
-                ids.iter().map(|id| Message::new(MessageId(*id), Role::User, text("go")));
-            Conversation::new(messages).map_err(|invalid| invalid.violations)
-        };
-        let repeated = |message, id| Violation::RepeatedId { message, id: MessageId(id) };
-        let none_left = |message| Violation::NoIdLeft { message };
-        for (ids, violations) in [
-            (&[][..], vec![]),
-            (&[7], vec![]),
-            (&[3, 1, 2], vec![]),
-            (&[LAST - 1], vec![]),
-            (&[1, 1], vec![repeated(1, 1)]),
-            (&[1, 2, 1, 1], vec![repeated(2, 1), repeated(3, 1)]),
-            (&[LAST], vec![none_left(0)]),
-            (&[0, LAST, LAST], vec![none_left(1), repeated(2, LAST)]),
-        ] {
-            assert_eq!(new(ids).err().unwrap_or_default(), violations, "{ids:?}");
-        }
-        assert_eq!(new(&[3, 1, 2]).unwrap().next_id(), MessageId(4));
-        let mut last = new(&[LAST - 1]).unwrap();
-        let refused = last.push(Role::User, text("go")).unwrap_err();
-        assert_eq!(refused.violations, [none_left(1)]);
-        assert_eq!(last, new(&[LAST - 1]).unwrap());
-    }
-
-    #[test]
-    fn a_shared_generation_does_not_see_what_is_appended() {
-        let mut conversation = Conversation::default();
-        conversation.push(Role::User, text("go")).unwrap();
-        let before = conversation.clone();
-        conversation.push(Role::Assistant, text("done")).unwrap();
-        assert_eq!((before.len(), conversation.len()), (1, 2));
-        assert!(Arc::ptr_eq(&before.messages()[0], &conversation.messages()[0]));
-    }
-
-    #[test]
-    fn what_came_meanwhile_stands_behind_what_was_made() {
-        let mut now = Conversation::default();
-        now.push(Role::User, text("go")).unwrap();
-        now.push(Role::Assistant, [call("a")]).unwrap();
-        let base = now.clone();
-        let mut made = base.fork();
-        made.push(Role::Tool, result("a")).unwrap();
-        assert!(made.messages()[2].id() > MessageId(1 << 32));
-        assert_eq!(made.clone().rebased(&base, &now).as_ref(), Some(&made));
-        now.push(Role::Tool, result("a")).unwrap();
-        assert_eq!(made.rebased(&base, &now), None, "the call was answered twice");
-        let rebased = base.fork().rebased(&base, &now).unwrap();
-        assert_eq!(rebased, now);
-        assert!(rebased.next_id() >= now.next_id());
-        let other = Conversation::new([Message::new(MessageId(0), Role::User, text("go"))]);
-        assert_eq!(base.fork().rebased(&base, &other.unwrap()), None);
-    }
-
-    #[test]
-    fn what_was_counted_is_recalled_as_far_as_the_words_are_the_same() {
-        let read = |first: u64, words: &[&str]| {
-            let message =
-                |(id, words): (u64, &&str)| Message::new(MessageId(id), Role::User, text(words));
-            Conversation::new((first..).zip(words).map(message)).unwrap()
-        };
-        let mut earlier = read(0, &["one", "two", "three"]);
-        earlier.measure(&Approximate);
-        for (first, words, same) in [
-            (0, &["one", "two", "three", "four"][..], 3),
-            (7, &["one", "two", "four"], 2),
-            (0, &["none"], 0),
-            (0, &[], 0),
-        ] {
-            let fresh = read(first, words);
-            let (recalled, found) = fresh.clone().recalling(&earlier);
-            assert_eq!((&recalled, found), (&fresh, same));
-            let counted = recalled.messages().iter().map(|one| one.is_counted(&Approximate));
-            assert!(counted.eq((0..words.len()).map(|index| index < same)));
-        }
-    }
-
-    #[test]
-    fn bounds_and_counts_agree_on_what_exceeds() {
-        let mut conversation = Conversation::default();
-        for words in ["go", "a much longer message than that", "", "четыре"] {
-            conversation.push(Role::User, text(words)).unwrap();
-            let size = conversation.clone().measure(&Approximate);
-            for limit in [0, size - 1, size, size + 1, 10 * size] {
-                assert_eq!(
-                    conversation.clone().exceeds(limit, &Approximate),
-                    size > limit,
-                    "{limit}"
-                );
-                assert_eq!(conversation.exceeds(limit, &Approximate), size > limit, "{limit}");
-            }
-        }
-    }
-}
+mod tests;

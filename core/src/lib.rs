@@ -32,7 +32,7 @@ pub use mark::{Mark, MarkKind};
 pub use message::{Media, Message, MessageId, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 pub use outline::{Outline, Place, Step, Turn, Violation};
 pub use plan::{Edit, Flow, Plan};
-pub use relief::{Relief, old_messages};
+pub use relief::{Relief, check_keep_steps, old_messages};
 pub use render::render_message;
 pub use strategy::{
     Completion, CompletionError, Configure, Host, LayerError, LayerErrorKind, LogLevel,

@@ -1,6 +1,6 @@
 //! What layers have in common that make single parts smaller, oldest first, until it is enough.
 
-use crate::{Edit, Host, MessageView, PartView, Plan, Window};
+use crate::{Edit, Host, MessageView, OptionsError, PartView, Plan, Window};
 
 /// The messages, oldest first, that a layer may change which leaves the newest `keep_steps` steps that
 /// call tools as they are: the model has not acted on those yet. Where fewer steps call tools, so many
@@ -14,6 +14,19 @@ pub fn old_messages<'a>(
     let end = outline.newest_steps(steps, true).min(outline.newest_steps(steps, false));
     let window = *window;
     window.messages(0..end).filter(move |message| !window.is_protected(message.index()))
+}
+
+/// Refuses a `keep-steps` of 0: a layer that works on steps leaves the newest one alone.
+///
+/// # Errors
+/// If it is 0.
+pub fn check_keep_steps(keep_steps: u32) -> Result<(), OptionsError> {
+    if keep_steps > 0 {
+        return Ok(());
+    }
+    let message =
+        "`keep-steps` is 0, and must be at least 1 step, which the model has not acted on yet";
+    Err(OptionsError { option: "keep-steps", message: message.to_owned() })
 }
 
 /// Edits that a layer gathers one by one, and what they save, until they save enough.

@@ -91,21 +91,6 @@ pub struct OptionsError {
     pub message: String,
 }
 
-impl OptionsError {
-    /// Refuses a `keep-steps` of 0: a layer that works on steps leaves the newest one alone.
-    ///
-    /// # Errors
-    /// If it is 0.
-    pub fn unless_steps_stay(keep_steps: u32) -> Result<(), Self> {
-        if keep_steps > 0 {
-            return Ok(());
-        }
-        let message =
-            "`keep-steps` is 0, and must be at least 1 step, which the model has not acted on yet";
-        Err(Self { option: "keep-steps", message: message.to_owned() })
-    }
-}
-
 /// What a strategy may ask its host for.
 pub trait Host {
     /// The size of `text` in tokens, as the host counts.

@@ -351,7 +351,7 @@ mod tests {
         let notice = Notice { partial: vec![], replaced_lines: 0, ..sample() };
         insta::assert_snapshot!(
             notice.write(Detail::Advice, "", ""),
-            @"[brute:truncated: lines 1-600 and 4900-5000 of 5000 are shown (1048576 bytes in all); 3 of them cut at 2000 characters; full text: /a b/[x]; y/0f.txt; read it in pieces or search it; check 19df69e6@0]"
+            @"[brute:truncated: lines 1-600 and 4900-5000 of 5000 are shown (1048576 bytes in all); 3 of them cut at 2000 characters; full text: /a b/[x]; y/0f.txt; read it in pieces or search it; check e4371067@0]"
         );
     }
 

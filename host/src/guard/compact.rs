@@ -14,38 +14,41 @@ use crate::ladder::{
 use crate::summarizers::BoxFuture;
 
 /// A conversation that is to become smaller.
-pub struct Task {
+pub struct Job {
     /// The conversation.
     pub conversation: Conversation,
     /// The room there is, measured as the provider measures where that is known.
     pub budget: Budget,
     /// What counts.
     pub counter: Arc<dyn TokenCounter>,
-    /// Who is to be told what happens.
+    /// Tools whose calls and results have to stay.
+    pub keep: Arc<[String]>,
+    /// Who is to be told what happens on the way. How it ended they are told by the guard, once it is committed.
     pub observers: Observers,
 }
 
 /// Makes conversations fit.
 ///
-/// What comes back is made of the conversation in the task by edits, or is another valid conversation that keeps
-/// its ids where it keeps messages.
+/// What comes back is made of the conversation of the job: messages that are kept keep their ids and their order,
+/// and new ones have ids from [`Conversation::next_id`] on.
 pub trait Compact: Send + Sync {
-    /// Compacts the conversation of `task`, if it can. Dropping the future gives it up.
-    fn compact(&self, task: Task) -> BoxFuture<'_, Compaction>;
+    /// Compacts the conversation of `job`, if it can. Dropping the future gives it up.
+    fn compact(&self, job: Job) -> BoxFuture<'_, Compaction>;
 }
 
 impl Compact for Compactor {
-    fn compact(&self, task: Task) -> BoxFuture<'_, Compaction> {
-        let compactor = self.clone().with_budget(task.budget).observed(&task.observers);
-        Box::pin(async move { compactor.compact_now(task.conversation).await })
+    fn compact(&self, job: Job) -> BoxFuture<'_, Compaction> {
+        let compactor = self.clone().with_budget(job.budget).observed(&job.observers);
+        Box::pin(async move { compactor.propose(job.conversation).await })
     }
 }
 
 /// An application's own way to make a conversation fit: a function of a conversation and the tokens that its
 /// messages may have.
 ///
-/// Its result is taken if it is smaller and has all that no layer may touch: the instructions, the task, calls
-/// that wait for their results. If not, or if it fails, the conversation stays as it was.
+/// Its result is taken if it is smaller, has all that no layer may touch (the instructions, the task, calls that
+/// wait for their results, tools named in `[keep]`) and is made of what was there, as [`Compact`] says. If not, or if
+/// it fails, the conversation stays as it was. A panic in it is the caller's, who finds the conversation as it was.
 pub struct Custom<F>(F);
 
 impl<F, R, E> Custom<F>
@@ -60,83 +63,88 @@ where
     }
 }
 
+/// How reports and events call what is in the place of the ladder.
+const RUNG: &str = "custom";
+
 impl<F, R, E> Compact for Custom<F>
 where
     F: Fn(Conversation, u64) -> R + Send + Sync,
     R: Future<Output = Result<Conversation, E>> + Send,
     E: fmt::Display + Send,
 {
-    fn compact(&self, task: Task) -> BoxFuture<'_, Compaction> {
+    fn compact(&self, job: Job) -> BoxFuture<'_, Compaction> {
         Box::pin(async move {
             let begun = Instant::now();
-            let made = (self.0)(task.conversation.clone(), task.budget.target()).await;
-            let made = made.map_err(|error| error.to_string());
-            let made = made.and_then(|made| checked(&task, made));
-            compaction(task, made, begun)
+            let mut start = job.conversation.clone();
+            let (before, target) = (start.measure(&*job.counter), job.budget.target());
+            job.observers.tell(|| Event::CompactStart { before, target });
+            job.observers.tell(|| Event::LayerStart { rung: RUNG.into() });
+            let made = (self.0)(start, target).await.map_err(|error| error.to_string());
+            compaction(&job, before, made.and_then(|made| checked(&job, before, made)), begun)
         })
     }
 }
 
-/// The compaction that took `task` to what was `made` of it, told as a ladder of one rung would be.
-fn compaction(task: Task, made: Result<Conversation, String>, begun: Instant) -> Compaction {
-    const RUNG: &str = "custom";
-    let Task { conversation: start, budget, counter, observers } = task;
-    let (duration, target) = (begun.elapsed(), budget.target());
-    let before = start.clone().measure(&*counter);
-    observers.tell(|| Event::CompactStart { before, target });
-    let failure = made.as_ref().err().cloned();
-    let mut conversation = made.unwrap_or_else(|_| start.clone());
-    let after = conversation.measure(&*counter);
-    let over_by = budget.request(after).saturating_sub(budget.request(target));
-    let outcome = match (after <= target, &failure) {
-        (true, _) => Outcome::Fitted,
-        (false, None) => Outcome::Partial { over_by, blockers: Vec::new() },
-        (false, Some(_)) => Outcome::Nothing { over_by, blockers: Vec::new() },
+/// What came of `job`, told as a ladder of one rung would.
+fn compaction(
+    job: &Job,
+    before: u64,
+    made: Result<Conversation, String>,
+    begun: Instant,
+) -> Compaction {
+    let start = &job.conversation;
+    let (result, mut conversation) = match made {
+        Ok(made) => (RungResult::Applied, made),
+        Err(reason) => (RungResult::Failed { reason, summarizer: false }, start.clone()),
     };
-    let (removed, added) = difference(&start, &conversation);
-    let result = match failure {
-        None => RungResult::Applied,
-        Some(reason) => RungResult::Failed { reason, summarizer: false },
-    };
-    let report = RungReport {
-        edits: removed.len(),
-        before,
-        after,
-        duration,
-        ..RungReport::of(RUNG, result)
-    };
-    observers.tell(|| match &report.result {
+    let after = conversation.measure(&*job.counter);
+    let (removed, added) = difference(start, &conversation);
+    let outcome = Outcome::of(&job.budget, after, !removed.is_empty(), Vec::new());
+    let (duration, edits) = (begun.elapsed(), removed.len());
+    job.observers.tell(|| match &result {
         RungResult::Failed { reason, .. } => {
             Event::LayerFailed { rung: RUNG.into(), error: reason.clone(), size: after, duration }
         }
-        _ => {
-            Event::LayerApplied { rung: RUNG.into(), before, after, edits: removed.len(), duration }
-        }
+        _ => Event::LayerApplied { rung: RUNG.into(), before, after, edits, duration },
     });
+    let report = RungReport { edits, before, after, duration, ..RungReport::of(RUNG, result) };
     let rungs = vec![report];
-    let compaction =
-        Compaction { conversation, outcome, before, after, rungs, removed, added, duration };
-    observers.tell(|| compaction.event());
-    compaction
+    Compaction { conversation, outcome, before, after, rungs, removed, added, duration }
 }
 
-/// What was made, if it may take the place of the conversation in `task`.
-fn checked(task: &Task, made: Conversation) -> Result<Conversation, String> {
-    let counter = &*task.counter;
-    let before = &task.conversation;
-    let protection = Protection::of(before.messages(), &before.outline(), &[]);
-    let kept: HashMap<_, _> =
-        made.messages().iter().map(|message| (message.id(), message)).collect();
-    let is_lost = |index: &usize| {
-        let message = &before.messages()[*index];
-        protection.covers(*index) && kept.get(&message.id()) != Some(&message)
-    };
-    if let Some(lost) = (0..before.len()).find(is_lost) {
+/// What was made, if it may take the place of the conversation of `job`, which is `before` tokens.
+fn checked(job: &Job, before: u64, made: Conversation) -> Result<Conversation, String> {
+    let start = &job.conversation;
+    let protection = Protection::of(start.messages(), &start.outline(), &job.keep);
+    let places: HashMap<_, _> =
+        start.messages().iter().enumerate().map(|(place, message)| (message.id(), place)).collect();
+    let mut kept = vec![false; start.len()];
+    let mut past = None;
+    for message in made.messages() {
+        let id = message.id();
+        match places.get(&id) {
+            Some(place) if past >= Some(*place) => {
+                return Err(format!("message {place} is not where it was among the others"));
+            }
+            Some(place) => {
+                past = Some(*place);
+                kept[*place] = start.messages()[*place] == *message;
+            }
+            None if id < start.next_id() => {
+                return Err(format!("a new message has the id {}, which is not free", id.0));
+            }
+            None => {}
+        }
+    }
+    let is_lost = |place: &usize| protection.covers(*place) && !kept[*place];
+    if let Some(lost) = (0..start.len()).find(is_lost) {
         return Err(format!("message {lost}, which no compaction may touch, is not in its result"));
     }
-    let (was, is) = (before.clone().measure(counter), made.clone().measure(counter));
-    if is >= was {
-        return Err(format!("its result is not smaller: {is} tokens of messages, {was} before"));
+    let after = made.clone().measure(&*job.counter);
+    if after >= before {
+        return Err(format!(
+            "its result is not smaller: {after} tokens of messages, {before} before"
+        ));
     }
     Ok(made)
 }

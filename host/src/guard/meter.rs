@@ -41,16 +41,19 @@ impl Schemas {
 impl Meter {
     /// Forgets what was learned of another model, or by another counter.
     pub(super) fn turn_to(&mut self, policy: &Policy) {
-        let of = (policy.counter().id(), policy.model().map(str::to_owned));
-        if self.of.as_ref() != Some(&of) {
-            let schemas = std::mem::take(&mut self.schemas);
-            *self = Self { of: Some(of), schemas, ..Self::default() };
+        let is_same = |(counter, model): &(&str, Option<String>)| {
+            *counter == policy.counter().id() && model.as_deref() == policy.model()
+        };
+        if !self.of.as_ref().is_some_and(is_same) {
+            let of = Some((policy.counter().id(), policy.model().map(str::to_owned)));
+            *self = Self { of, schemas: std::mem::take(&mut self.schemas), ..Self::default() };
         }
     }
 
     /// Takes in what the provider counted for a request and its reply, which are the first `messages` of the
     /// conversation now.
     pub(super) fn report(&mut self, messages: usize, tokens: u64) {
+        // Some servers send zeros.
         if tokens > 0 {
             self.reports.push((messages, tokens));
         }
@@ -103,9 +106,11 @@ impl Meter {
         tokens
     }
 
-    /// Takes in that the conversation is another one now, which only what was counted still describes.
+    /// Takes in that a compaction made the conversation another one. What the gauge has seen still describes it, by
+    /// what is gone; reports that it has not seen do not.
     pub(super) fn turn_over(&mut self) {
         self.counted = (0, 0);
+        self.reports.clear();
     }
 
     /// What the provider reported last, and how sizes go on from there.

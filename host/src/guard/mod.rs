@@ -13,9 +13,9 @@
 //! let guard = Guard::new(Policy::of(&Config::default(), Some("gpt-4o"))?);
 //! let session = guard.session("demo");
 //! session.push(Role::User, [Part::Text("Why does the build fail?".into())])?;
-//! let call = session.before_call(None).await;
+//! let ready = session.before_call(None).await;
 //! // Send `session.conversation()` to the model; say what it answered, and what the provider counted for that.
-//! session.after_call(&call, [Part::Text("A test fails.".into())], None)?;
+//! session.after_call(&ready, [Part::Text("A test fails.".into())], None)?;
 //! assert_eq!(session.conversation().len(), 2);
 //! # Ok(())
 //! # }
@@ -28,9 +28,9 @@ mod meter;
 mod policy;
 mod session;
 
-pub use compact::{Compact, Custom, Task};
+pub use compact::{Compact, Custom, Job};
 pub use policy::Policy;
-pub use session::{Call, Fitted, Session};
+pub use session::{Fitted, Ready, Session};
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -87,7 +87,12 @@ impl Guard {
     /// what they are and what they learned, and go by it from their next call on; a compaction that is under way
     /// ends by the old one.
     pub fn reload(&self, policy: Policy) {
-        *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+        let policy = Arc::new(policy);
+        let mut now = self.0.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *now, policy);
+        drop(now);
+        // Not while others wait: the end of a layer is its author's code.
+        drop(before);
     }
 
     /// The policy now.
@@ -125,7 +130,8 @@ fn names_in(conversation: &Conversation) -> HashSet<String> {
     results.filter_map(|(_, result)| named_in(&result.text)).collect()
 }
 
-/// What a thread that panicked left behind is as whole as ever: nothing is changed in more than one step.
+/// A thread that panicked, in a counter for instance, leaves nothing that is not valid: at worst a report of the provider
+/// is not taken in, or a size found again.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

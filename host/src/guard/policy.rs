@@ -18,6 +18,7 @@ pub struct Policy {
     budget: Budget,
     counter: Arc<dyn TokenCounter>,
     compact: Arc<dyn Compact>,
+    keep: Arc<[String]>,
     truncator: Truncator,
     image_rule: Option<ImageRule>,
 }
@@ -43,6 +44,7 @@ impl Policy {
             model: None,
             budget: *compactor.budget(),
             counter: Arc::clone(compactor.counter()),
+            keep: compactor.keep().into(),
             compact: Arc::new(compactor),
             truncator,
             image_rule: None,
@@ -65,6 +67,12 @@ impl Policy {
         Self { compact: Arc::new(compact), ..self }
     }
 
+    /// The same for calls of `model`. What was learned of another model is forgotten where it comes into force.
+    #[must_use]
+    pub fn with_model(self, model: impl Into<String>) -> Self {
+        Self { model: Some(model.into()), ..self }
+    }
+
     /// The model that is called, if it is known.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
@@ -83,6 +91,11 @@ impl Policy {
     /// What caps tool results.
     pub fn truncator(&self) -> &Truncator {
         &self.truncator
+    }
+
+    /// Tools whose calls and results have to stay.
+    pub(super) fn keep(&self) -> &Arc<[String]> {
+        &self.keep
     }
 
     /// Reads a request whose images count as the model counts them.

@@ -1,12 +1,12 @@
 //! One conversation under guard.
 
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use brute_core::{Conversation, InvalidConversation, Media, MessageId, Part, Role, ToolResult};
 
 use super::meter::Meter;
-use super::{Guard, Policy, Task, locked};
+use super::{Guard, Job, Policy, locked};
 use crate::formats::{ReadError, Usage, WriteOptions};
 use crate::ladder::{Anchor, Budget, Compaction, Event, Observers, Trigger};
 
@@ -28,18 +28,21 @@ struct State {
     generation: u64,
     /// A policy of its own, if it has one.
     policy: Option<Arc<Policy>>,
+    /// The policy that was gone by last, and how many there were before it.
+    last_policy: (Weak<Policy>, u64),
     meter: Meter,
     trigger: Trigger,
 }
 
 /// A call of the model that is to be made now, with the conversation of the session.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct Ready {
     /// The compaction that went before it, if one was due. Its outcome says what stands in the way of a conversation
     /// that does not fit; later calls do not say it again.
     pub compaction: Option<Compaction>,
     generation: u64,
     messages: usize,
+    policies: u64,
 }
 
 /// A request that is ready to be sent.
@@ -47,7 +50,7 @@ pub struct Call {
 pub struct Fitted {
     /// Its bytes.
     pub request: Vec<u8>,
-    /// The compaction that made it so, if one was due; see [`Call::compaction`].
+    /// The compaction that made it so, if one was due; see [`Ready::compaction`].
     pub compaction: Option<Compaction>,
 }
 
@@ -63,6 +66,7 @@ impl Session {
             conversation,
             generation: 0,
             policy: None,
+            last_policy: (Weak::new(), 0),
             meter: Meter::default(),
             trigger: Trigger::default(),
         };
@@ -85,7 +89,8 @@ impl Session {
         self.0.conversation()
     }
 
-    /// What `reader` makes of the conversation as it is now, which waits for it meanwhile.
+    /// What `reader` makes of the conversation as it is now, which waits for it meanwhile: it must not call this
+    /// session.
     pub fn read<T>(&self, reader: impl FnOnce(&Conversation) -> T) -> T {
         reader(&locked(&self.0.state).conversation)
     }
@@ -93,7 +98,7 @@ impl Session {
     /// What the provider reported last, and how sizes go on from there; none before the first report.
     pub fn anchor(&self) -> Option<Anchor> {
         let state = &mut *locked(&self.0.state);
-        let policy = self.policy_of(state);
+        let policy = self.turn_to_policy(state);
         state.meter.budget(&policy, &state.conversation, None);
         state.meter.anchor()
     }
@@ -101,7 +106,9 @@ impl Session {
     /// Goes by `policy` from the next call on and not by that of the guard: for another model, for instance. What
     /// was learned of the model before is forgotten.
     pub fn use_policy(&self, policy: Policy) {
-        locked(&self.0.state).policy = Some(Arc::new(policy));
+        let before = locked(&self.0.state).policy.replace(Arc::new(policy));
+        // Not while others wait: the end of a layer is its author's code.
+        drop(before);
     }
 
     /// Puts `conversation` in the place of the one that is there: the agent began anew, or went back to an earlier
@@ -143,7 +150,7 @@ impl Session {
         self.push(Role::Tool, [Part::ToolResult(ToolResult { call, text, media, is_error })])
     }
 
-    /// The output of `tool`, capped, for an agent that appends it itself.
+    /// The output of `tool`, capped, for an agent that appends it itself. Needs a tokio runtime.
     pub async fn capped(&self, tool: &str, output: Vec<u8>) -> String {
         let session = self.clone();
         let tool = tool.to_owned();
@@ -164,7 +171,7 @@ impl Session {
             session.0.guard.sweep_if_due(cut.file_name());
             truncated.text.into_owned()
         });
-        capped.await.unwrap_or_else(|failed| format!("The result was lost: {failed}."))
+        capped.await.unwrap_or_else(|_| "The result was lost in an error of the agent.".to_owned())
     }
 
     /// Makes the conversation ready to be sent to the model: level two of the guard. Compacts it if it is time to.
@@ -173,95 +180,78 @@ impl Session {
     /// a size, which has them in it.
     ///
     /// Belongs before *every* call of the model, inside the loop over its tools. Dropping the future gives up on a
-    /// compaction, and leaves the conversation as it was.
-    pub async fn before_call(&self, tools: Option<&str>) -> Call {
+    /// compaction, and leaves the conversation as it was. Needs a tokio runtime with timers.
+    pub async fn before_call(&self, tools: Option<&str>) -> Ready {
+        if let Ok(ready) = self.due(tools) {
+            return ready;
+        }
         // A second caller waits for the compaction that is under way, and finds that none is due any more.
-        let flight = match self.due(tools) {
-            Ok(call) => return call,
-            Err(_) => self.0.flight.lock().await,
+        let _flight = self.0.flight.lock().await;
+        let (base, due) = match self.due(tools) {
+            Ok(ready) => return ready,
+            Err(due) => (due.conversation.clone(), due),
         };
-        let due = match self.due(tools) {
-            Ok(call) => return call,
-            Err(due) => due,
-        };
-        let Due { conversation: base, budget, policy, generation } = *due;
-        let task = Task {
+        let job = Job {
             conversation: base.fork(),
-            budget,
-            counter: Arc::clone(policy.counter()),
+            budget: due.budget,
+            counter: Arc::clone(due.policy.counter()),
+            keep: Arc::clone(due.policy.keep()),
             observers: self.observers(),
         };
-        let compaction = policy.compact().compact(task).await;
-        let call = self.commit(compaction, &base, &budget, &policy, generation);
-        drop(flight);
-        call
+        let compaction = due.policy.compact().compact(job).await;
+        self.commit(compaction, &due)
     }
 
     /// The next call if no compaction is due before it, and what is to be compacted if one is.
-    fn due(&self, tools: Option<&str>) -> Result<Call, Box<Due>> {
+    fn due(&self, tools: Option<&str>) -> Result<Ready, Box<Due>> {
         let state = &mut *locked(&self.0.state);
-        let policy = self.policy_of(state);
-        state.meter.turn_to(&policy);
+        let policy = self.turn_to_policy(state);
         let counter = &**policy.counter();
         let start = policy.budget().compact_at();
         if state.meter.is_below(start, &state.conversation, counter) {
-            return Ok(state.call(None));
+            return Ok(state.ready(None));
         }
         let budget = state.meter.budget(&policy, &state.conversation, tools);
         if !state.trigger.is_due(&budget, &mut state.conversation, counter) {
-            return Ok(state.call(None));
+            return Ok(state.ready(None));
         }
-        let State { conversation, generation, .. } = state;
-        let (conversation, generation) = (conversation.clone(), *generation);
+        let (conversation, generation) = (state.conversation.clone(), state.generation);
         Err(Box::new(Due { conversation, budget, policy, generation }))
     }
 
-    /// Puts what a compaction made of `base` in its place, with what was appended meanwhile behind it.
-    fn commit(
-        &self,
-        compaction: Compaction,
-        base: &Conversation,
-        budget: &Budget,
-        policy: &Policy,
-        generation: u64,
-    ) -> Call {
-        let state = &mut *locked(&self.0.state);
-        let made = compaction.conversation.clone();
-        let rebased = (state.generation == generation)
-            .then(|| made.rebased(base, &state.conversation))
-            .flatten();
-        let Some(mut conversation) = rebased else {
-            let rung = "commit".to_owned();
-            let error = "the conversation became another one meanwhile".to_owned();
-            let (size, duration) = (compaction.before, compaction.duration);
-            self.observers().tell(|| Event::LayerFailed { rung, error, size, duration });
-            return state.call(None);
-        };
-        let tokens = conversation.measure(&**policy.counter());
-        state.conversation = conversation;
-        state.generation += 1;
-        state.meter.turn_over();
-        state.trigger.settle(budget, tokens, compaction.outcome.fits());
-        state.call(Some(compaction))
+    /// Puts what a compaction made of what was due in its place, with what was appended meanwhile behind it, and
+    /// tells how it ended.
+    fn commit(&self, compaction: Compaction, due: &Due) -> Ready {
+        let ready = locked(&self.0.state).commit(compaction, due);
+        // Told when the session can be asked about it.
+        match &ready {
+            Ok(Ready { compaction: Some(compaction), .. }) => {
+                compaction.tell_end(&self.observers())
+            }
+            Ok(_) => {}
+            Err(superseded) => {
+                let &Superseded { before, duration, .. } = superseded;
+                self.observers().tell(|| Event::Superseded { before, duration });
+            }
+        }
+        ready.unwrap_or_else(|superseded| superseded.ready)
     }
 
-    /// Appends what the model answered to `call`, and learns from what its provider counted. A report is of no use
-    /// where the conversation is not the one that was sent any more.
+    /// Appends what the model answered to a call, and learns from what its provider counted: unless the conversation is
+    /// not the one that was sent any more, or another model is called now.
     ///
     /// # Errors
-    /// If the answer does not fit behind what is there: something was appended since the call.
+    /// If the answer does not fit behind what is there; see [`Conversation::push`].
     pub fn after_call(
         &self,
-        call: &Call,
+        ready: &Ready,
         parts: impl Into<Arc<[Part]>>,
         usage: Option<Usage>,
     ) -> Result<MessageId, InvalidConversation> {
         let state = &mut *locked(&self.0.state);
-        let policy = self.policy_of(state);
-        let is_of_these =
-            state.generation == call.generation && state.conversation.len() == call.messages;
+        self.turn_to_policy(state);
+        let is_of_these = state.is_as(ready);
         let id = state.conversation.push(Role::Assistant, parts)?;
-        state.meter.turn_to(&policy);
         if let Some(usage) = usage.filter(|_| is_of_these) {
             state.meter.report(state.conversation.len(), usage.total());
         }
@@ -298,7 +288,7 @@ impl Session {
     ) -> Result<Fitted, ReadError> {
         let policy = self.policy_of(&locked(&self.0.state));
         let document = policy.read(request.into())?;
-        self.turn_to(document.conversation(), usage, &policy);
+        self.turn_to(document.conversation(), usage);
         let compaction = self.before_call(document.tools_text().as_deref()).await.compaction;
         let write = |now: &Conversation| document.write(now, &WriteOptions::default()).into_owned();
         let request = self.read(write);
@@ -313,8 +303,9 @@ impl Session {
     }
 
     /// Takes `conversation` for what the one that is there has become.
-    fn turn_to(&self, conversation: &Conversation, usage: Option<Usage>, policy: &Policy) {
+    fn turn_to(&self, conversation: &Conversation, usage: Option<Usage>) {
         let state = &mut *locked(&self.0.state);
+        self.turn_to_policy(state);
         let sent = state.conversation.len();
         let (conversation, same) = conversation.clone().recalling(&state.conversation);
         let reply = conversation.messages().get(sent).map(|message| message.role());
@@ -324,7 +315,6 @@ impl Session {
             state.meter = Meter::default();
             state.trigger = Trigger::default();
         } else if let Some(usage) = usage.filter(|_| reply == Some(Role::Assistant)) {
-            state.meter.turn_to(policy);
             state.meter.report(sent + 1, usage.total());
         }
     }
@@ -332,14 +322,26 @@ impl Session {
     /// The size of the next request by what is known now, in tokens of the provider.
     pub fn size(&self, tools: Option<&str>) -> u64 {
         let state = &mut *locked(&self.0.state);
-        let policy = self.policy_of(state);
-        state.meter.turn_to(&policy);
+        let policy = self.turn_to_policy(state);
         let budget = state.meter.budget(&policy, &state.conversation, tools);
         budget.request(state.conversation.measure(&**policy.counter()))
     }
 
     fn policy_of(&self, state: &State) -> Arc<Policy> {
         state.policy.clone().unwrap_or_else(|| self.0.guard.policy())
+    }
+
+    /// The policy now. If it is another one than last time, what was learned of another model is forgotten, and what
+    /// could not be made to fit is tried again.
+    fn turn_to_policy(&self, state: &mut State) -> Arc<Policy> {
+        let policy = self.policy_of(state);
+        let (last, count) = &mut state.last_policy;
+        if !std::ptr::eq(last.as_ptr(), Arc::as_ptr(&policy)) {
+            (*last, *count) = (Arc::downgrade(&policy), *count + 1);
+            state.meter.turn_to(&policy);
+            state.trigger = Trigger::default();
+        }
+        policy
     }
 
     fn observers(&self) -> Observers {
@@ -355,8 +357,39 @@ struct Due {
     generation: u64,
 }
 
+/// A compaction that came to nothing, since its conversation is another one now.
+struct Superseded {
+    before: u64,
+    duration: Duration,
+    ready: Ready,
+}
+
 impl State {
-    fn call(&self, compaction: Option<Compaction>) -> Call {
-        Call { compaction, generation: self.generation, messages: self.conversation.len() }
+    fn commit(&mut self, compaction: Compaction, due: &Due) -> Result<Ready, Superseded> {
+        let made = compaction.conversation.clone();
+        let is_same = self.generation == due.generation;
+        let rebased = is_same.then(|| made.rebased(&due.conversation, &self.conversation));
+        let Some(mut conversation) = rebased.flatten() else {
+            let Compaction { before, duration, .. } = compaction;
+            return Err(Superseded { before, duration, ready: self.ready(None) });
+        };
+        let tokens = conversation.measure(&**due.policy.counter());
+        self.conversation = conversation;
+        self.generation += 1;
+        self.meter.turn_over();
+        self.trigger.settle(&due.budget, tokens, compaction.outcome.fits());
+        Ok(self.ready(Some(compaction)))
+    }
+
+    /// Whether the conversation and the policy are those that `ready` was about.
+    fn is_as(&self, ready: &Ready) -> bool {
+        let now = self.ready(None);
+        (now.generation, now.messages, now.policies)
+            == (ready.generation, ready.messages, ready.policies)
+    }
+
+    fn ready(&self, compaction: Option<Compaction>) -> Ready {
+        let (generation, messages) = (self.generation, self.conversation.len());
+        Ready { compaction, generation, messages, policies: self.last_policy.1 }
     }
 }

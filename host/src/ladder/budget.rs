@@ -114,7 +114,8 @@ impl Budget {
         }
     }
 
-    /// What of each request is no messages.
+    /// What of each request is no messages. Where the size is anchored on a report, what that comes to for a request
+    /// without a message: more than schemas and framing if the counter finds too little.
     pub fn overhead(&self) -> u64 {
         self.request(0)
     }
@@ -140,7 +141,17 @@ impl Budget {
 
     /// Whether a request with this conversation is large enough to start a compaction.
     pub fn is_due(&self, conversation: &mut Conversation, counter: &dyn TokenCounter) -> bool {
-        match self.messages(self.start) {
+        self.reaches(self.start, conversation, counter)
+    }
+
+    /// Whether a request with this conversation is `size` tokens or more.
+    fn reaches(
+        &self,
+        size: u64,
+        conversation: &mut Conversation,
+        counter: &dyn TokenCounter,
+    ) -> bool {
+        match self.messages(size) {
             0 => !conversation.is_empty(),
             least => conversation.exceeds(least - 1, counter),
         }
@@ -151,7 +162,7 @@ impl Budget {
 /// target, so that no loop can form and no paid summary repeats without gain.
 #[derive(Debug, Clone, Default)]
 pub struct Trigger {
-    /// Below this size a compaction would only repeat what the last one could not do.
+    /// A request below this size could only repeat what the last compaction could not do.
     quiet_below: u64,
 }
 
@@ -167,12 +178,13 @@ impl Trigger {
         counter: &dyn TokenCounter,
     ) -> bool {
         budget.is_due(conversation, counter)
-            && (self.quiet_below == 0 || conversation.exceeds(self.quiet_below - 1, counter))
+            && (self.quiet_below == 0 || budget.reaches(self.quiet_below, conversation, counter))
     }
 
     /// Takes in that a compaction left messages of `tokens` tokens.
     pub fn settle(&mut self, budget: &Budget, tokens: u64, fits: bool) {
-        self.quiet_below = if fits { 0 } else { tokens + (budget.window / Self::MATERIAL).max(1) };
+        let growth = (budget.window / Self::MATERIAL).max(1);
+        self.quiet_below = if fits { 0 } else { budget.request(tokens).saturating_add(growth) };
     }
 }
 

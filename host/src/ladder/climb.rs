@@ -128,6 +128,11 @@ impl Compactor {
         &self.counter
     }
 
+    /// Tools whose calls and results no layer may touch.
+    pub(crate) fn keep(&self) -> &[String] {
+        &self.keep
+    }
+
     /// The rungs, from the top.
     pub fn rungs(&self) -> &[Rung] {
         &self.rungs
@@ -146,7 +151,7 @@ impl Compactor {
     pub async fn compact(&self, mut conversation: Conversation) -> Compaction {
         let begun = Instant::now();
         if self.budget.is_due(&mut conversation, &*self.counter) {
-            return self.descend(conversation, begun).await;
+            return self.told(self.descend(conversation, begun).await);
         }
         self.unchanged(conversation, Outcome::BelowTrigger, NotAsked::BelowTrigger, begun)
     }
@@ -155,7 +160,18 @@ impl Compactor {
     ///
     /// Counts and needs what [`compact`](Self::compact) does.
     pub async fn compact_now(&self, conversation: Conversation) -> Compaction {
+        self.told(self.descend(conversation, Instant::now()).await)
+    }
+
+    /// What [`compact_now`](Self::compact_now) does, for someone who has yet to see whether it can be committed, and
+    /// then tells how it ended.
+    pub(crate) async fn propose(&self, conversation: Conversation) -> Compaction {
         self.descend(conversation, Instant::now()).await
+    }
+
+    fn told(&self, compaction: Compaction) -> Compaction {
+        compaction.tell_end(&self.observers);
+        compaction
     }
 
     /// A conversation that no rung was asked about.
@@ -196,23 +212,25 @@ impl Compactor {
         let duration = begun.elapsed();
         let Generation { conversation, sizes, .. } = descent.generation;
         let after = sizes.used;
-        let compaction =
-            Compaction { conversation, outcome, before, after, rungs, removed, added, duration };
-        self.observers.tell(|| compaction.event());
-        compaction
+        Compaction { conversation, outcome, before, after, rungs, removed, added, duration }
     }
 }
 
 impl Compaction {
-    /// The event that tells of it.
-    pub(crate) fn event(&self) -> Event {
+    /// Tells how it ended; nothing if nobody was asked.
+    pub(crate) fn tell_end(&self, observers: &Observers) {
         let &Self { before, after, duration, .. } = self;
         let outcome = self.outcome.clone();
-        if self.removed.is_empty() && !outcome.fits() {
-            return Event::CompactFailed { size: after, outcome, duration };
+        match (self.removed.is_empty(), outcome.fits()) {
+            (true, true) => {}
+            (true, false) => {
+                observers.tell(|| Event::CompactFailed { size: after, outcome, duration });
+            }
+            (false, _) => observers.tell(|| {
+                let (removed, added) = (self.removed.clone(), self.added.clone());
+                Event::Compacted { before, after, outcome, removed, added, duration }
+            }),
         }
-        let (removed, added) = (self.removed.clone(), self.added.clone());
-        Event::Compacted { before, after, outcome, removed, added, duration }
     }
 }
 
@@ -227,9 +245,8 @@ pub(crate) fn difference(
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     let mut earlier = before.messages().iter();
     for message in after.messages() {
-        let is_shared =
-            |old: Option<&Arc<Message>>| old.is_some_and(|old| Arc::ptr_eq(old, message));
-        if is_shared(earlier.as_slice().first()) {
+        // Shared messages are not compared, only found to be shared.
+        if earlier.as_slice().first() == Some(message) {
             earlier.next();
             continue;
         }
@@ -238,7 +255,7 @@ pub(crate) fn difference(
             continue;
         }
         for old in earlier.by_ref() {
-            if Arc::ptr_eq(old, message) {
+            if old == message {
                 break;
             }
             removed.push(Arc::clone(old));
@@ -404,10 +421,6 @@ impl<'c> Descent<'c> {
         let keeps = !self.compactor.keep.is_empty();
         let blockers = too_large.blockers(Ladder::of(rungs, self.gave_up, keeps));
         let budget = &self.compactor.budget;
-        let over_by = budget.request(sizes.used) - budget.request(sizes.target);
-        match is_smaller {
-            true => Outcome::Partial { over_by, blockers },
-            false => Outcome::Nothing { over_by, blockers },
-        }
+        Outcome::of(budget, sizes.used, is_smaller, blockers)
     }
 }

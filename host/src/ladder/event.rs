@@ -95,6 +95,13 @@ pub enum Event {
         /// How long the compaction took.
         duration: Duration,
     },
+    /// The conversation became another one while it was compacted: nothing was done.
+    Superseded {
+        /// The size that was to become smaller.
+        before: u64,
+        /// How long the compaction took.
+        duration: Duration,
+    },
     /// No layer could give anything. The conversation is as it was.
     CompactFailed {
         /// The size, before and after.

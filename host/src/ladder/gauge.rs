@@ -67,6 +67,10 @@ impl Gauge {
     /// a model is scaled to it already; four times as many made the first sizes worse.
     const PRIOR: f64 = 1_000.0;
 
+    /// From so many tokens more or less on, a report tells something about the ratio. What grew while the messages
+    /// did not, a tool that was added for instance, is part of the anchor and of nothing else.
+    const TELLING: u64 = 32;
+
     /// No tokenizer of a provider is further from the counter than this, so that one odd report cannot make every
     /// later size absurd.
     const RATIOS: (f64, f64) = (0.5, Self::MOST_RATIO);
@@ -75,13 +79,14 @@ impl Gauge {
     pub(crate) const MOST_RATIO: f64 = 3.0;
 
     /// Takes in that the provider counted `reported` tokens, cached ones and the reply included, where the messages
-    /// of the request and the reply are `counted` tokens by the counter. A report of nothing changes nothing: some
-    /// servers send zeros.
+    /// of the request and the reply are `counted` tokens by the counter. A report of nothing changes nothing.
     pub fn observe(&mut self, reported: u64, counted: u64) {
         if reported == 0 {
             return;
         }
-        if let Some((reported_before, counted_before)) = self.newest {
+        if let Some((reported_before, counted_before)) = self.newest
+            && counted.abs_diff(counted_before) >= Self::TELLING
+        {
             // What a compaction took tells as much as what was appended.
             let sign = if counted < counted_before { -1.0 } else { 1.0 };
             let grown = sign * (reported as f64 - reported_before as f64);
@@ -114,6 +119,17 @@ mod tests {
         gauge.observe(900, 500);
         gauge.observe(0, 5_000);
         assert_eq!(gauge.anchor().map(|anchor| anchor.request(500)), Some(900));
+    }
+
+    #[test]
+    fn a_tool_that_was_added_says_nothing_about_the_ratio() {
+        let mut gauge = Gauge::default();
+        gauge.observe(2_000, 1_000);
+        gauge.observe(22_000, 1_010);
+        assert_eq!(
+            gauge.anchor().map(|anchor| (anchor.ratio(), anchor.request(1_110))),
+            Some((1.0, 22_100))
+        );
     }
 
     #[test]
@@ -152,9 +168,9 @@ mod tests {
             let mut gauge = Gauge::default();
             gauge.observe(reported, counted);
             gauge.observe(more, counted / 2);
-            if let Some(anchor) = gauge.anchor() {
-                let _ = (anchor.request(more), anchor.counted(size));
-            }
+            let Some(anchor) = gauge.anchor() else { return Ok(()) };
+            prop_assert!(anchor.request(size) <= anchor.request(size.saturating_add(more)));
+            prop_assert!(anchor.counted(size) <= anchor.counted(size.saturating_add(more)));
         }
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::Budget;
+
 /// What came of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "outcome")]
@@ -15,14 +17,14 @@ pub enum Outcome {
     Fitted,
     /// Smaller, not at target.
     Partial {
-        /// What is too much, in tokens.
+        /// What a request is too large by, in tokens of a request as [`Budget::request`] has them.
         over_by: u64,
         /// What stands in the way, largest first.
         blockers: Vec<Blocker>,
     },
     /// No layer could give anything. The conversation is as it was.
     Nothing {
-        /// What is too much, in tokens.
+        /// What a request is too large by, in tokens of a request as [`Budget::request`] has them.
         over_by: u64,
         /// What stands in the way, largest first.
         blockers: Vec<Blocker>,
@@ -30,6 +32,21 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// What came of a compaction that left messages of `after` tokens.
+    pub(crate) fn of(
+        budget: &Budget,
+        after: u64,
+        is_smaller: bool,
+        blockers: Vec<Blocker>,
+    ) -> Self {
+        let over_by = budget.request(after).saturating_sub(budget.request(budget.target()));
+        match (after <= budget.target(), is_smaller) {
+            (true, _) => Self::Fitted,
+            (false, true) => Self::Partial { over_by, blockers },
+            (false, false) => Self::Nothing { over_by, blockers },
+        }
+    }
+
     /// Whether the conversation is at target, or needed no compaction.
     pub fn fits(&self) -> bool {
         matches!(self, Self::BelowTrigger | Self::Fitted)

@@ -71,7 +71,7 @@ impl Configure for ShortenArguments {
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     fn build(options: Options) -> Result<Self, OptionsError> {
-        OptionsError::unless_steps_stay(options.keep_steps)?;
+        brute_core::check_keep_steps(options.keep_steps)?;
         if options.max_chars < LEAST_CHARS {
             let message = format!(
                 "`max-chars` is {}, and must be at least {LEAST_CHARS}, so that the note has room",

@@ -132,7 +132,7 @@ impl Configure for StaleReads {
     fn build(options: Options) -> Result<Self, OptionsError> {
         let refuse =
             |option, message: &str| Err(OptionsError { option, message: message.to_owned() });
-        OptionsError::unless_steps_stay(options.keep_steps)?;
+        brute_core::check_keep_steps(options.keep_steps)?;
         if options.by.is_empty() {
             return refuse(
                 "by",

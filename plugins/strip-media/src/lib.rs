@@ -77,7 +77,7 @@ impl Configure for StripMedia {
     fn build(options: Options) -> Result<Self, OptionsError> {
         let refuse =
             |option, message: &str| Err(OptionsError { option, message: message.to_owned() });
-        OptionsError::unless_steps_stay(options.keep_steps)?;
+        brute_core::check_keep_steps(options.keep_steps)?;
         if options.kinds.is_empty() && !options.results {
             return refuse(
                 "kinds",

@@ -47,7 +47,7 @@ impl Configure for SlidingWindow {
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     fn build(options: Options) -> Result<Self, OptionsError> {
-        OptionsError::unless_steps_stay(options.keep_steps)?;
+        brute_core::check_keep_steps(options.keep_steps)?;
         Ok(Self { options })
     }
 }

@@ -74,7 +74,7 @@ impl Configure for Summarize {
     const NEEDS_SUMMARIZER: bool = true;
 
     fn build(options: Options) -> Result<Self, OptionsError> {
-        OptionsError::unless_steps_stay(options.keep_steps)?;
+        brute_core::check_keep_steps(options.keep_steps)?;
         if u64::from(options.max_tokens) < LEAST_ANSWER {
             return Err(OptionsError {
                 option: "max-tokens",

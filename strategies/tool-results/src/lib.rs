@@ -87,7 +87,7 @@ impl Configure for ToolResults {
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     fn build(options: Options) -> Result<Self, OptionsError> {
-        OptionsError::unless_steps_stay(options.keep_steps)?;
+        brute_core::check_keep_steps(options.keep_steps)?;
         if options.max_tokens == 0 {
             let message = "`max-tokens` is 0, and must be at least 1 token (to keep nothing, say \
                            `keep = \"nothing\"`)";
