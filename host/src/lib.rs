@@ -10,6 +10,7 @@ pub mod formats;
 pub mod guard;
 pub mod ladder;
 pub mod layers;
+mod limit;
 pub mod models;
 pub mod plugins;
 pub mod quantity;

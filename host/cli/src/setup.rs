@@ -47,11 +47,14 @@ pub(crate) struct Sizing {
     now: bool,
 }
 
+/// What a command says that runs where there is no folder any more.
+pub(crate) fn no_current_folder(error: std::io::Error) -> Failure {
+    Failure::configuration(format!("no current folder: {}", words_of(&error)))
+}
+
 /// What the files and `--set` say, and all that is wrong with it.
 pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure> {
-    let cwd = std::env::current_dir().map_err(|error| {
-        Failure::configuration(format!("no current folder: {}", words_of(&error)))
-    })?;
+    let cwd = std::env::current_dir().map_err(no_current_folder)?;
     let mut places = places(global, &cwd);
     if global.no_config {
         // Whom the user trusts is no configuration.

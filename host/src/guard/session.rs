@@ -1,7 +1,7 @@
 //! One conversation under guard.
 
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use brute_core::{Conversation, InvalidConversation, Media, MessageId, Part, Role, ToolResult};
 
@@ -222,19 +222,18 @@ impl Session {
     /// Puts what a compaction made of what was due in its place, with what was appended meanwhile behind it, and
     /// tells how it ended.
     fn commit(&self, compaction: Compaction, due: &Due) -> Ready {
-        let ready = locked(&self.0.state).commit(compaction, due);
+        let Compaction { before, duration, .. } = compaction;
+        let ready = {
+            let state = &mut *locked(&self.0.state);
+            let is_committed = state.commit(&compaction, due);
+            state.ready(is_committed.then_some(compaction))
+        };
         // Told when the session can be asked about it.
-        match &ready {
-            Ok(Ready { compaction: Some(compaction), .. }) => {
-                compaction.tell_end(&self.observers())
-            }
-            Ok(_) => {}
-            Err(superseded) => {
-                let &Superseded { before, duration, .. } = superseded;
-                self.observers().tell(|| Event::Superseded { before, duration });
-            }
+        match &ready.compaction {
+            Some(compaction) => compaction.tell_end(&self.observers()),
+            None => self.observers().tell(|| Event::Superseded { before, duration }),
         }
-        ready.unwrap_or_else(|superseded| superseded.ready)
+        ready
     }
 
     /// Appends what the model answered to a call, and learns from what its provider counted: unless the conversation is
@@ -357,28 +356,19 @@ struct Due {
     generation: u64,
 }
 
-/// A compaction that came to nothing, since its conversation is another one now.
-struct Superseded {
-    before: u64,
-    duration: Duration,
-    ready: Ready,
-}
-
 impl State {
-    fn commit(&mut self, compaction: Compaction, due: &Due) -> Result<Ready, Superseded> {
+    /// Whether it could be done: not if the conversation is another one now.
+    fn commit(&mut self, compaction: &Compaction, due: &Due) -> bool {
         let made = compaction.conversation.clone();
         let is_same = self.generation == due.generation;
         let rebased = is_same.then(|| made.rebased(&due.conversation, &self.conversation));
-        let Some(mut conversation) = rebased.flatten() else {
-            let Compaction { before, duration, .. } = compaction;
-            return Err(Superseded { before, duration, ready: self.ready(None) });
-        };
+        let Some(mut conversation) = rebased.flatten() else { return false };
         let tokens = conversation.measure(&**due.policy.counter());
         self.conversation = conversation;
         self.generation += 1;
         self.meter.turn_over();
         self.trigger.settle(&due.budget, tokens, compaction.outcome.fits());
-        Ok(self.ready(Some(compaction)))
+        true
     }
 
     /// Whether the conversation and the policy are those that `ready` was about.

@@ -45,7 +45,7 @@ use std::time::Duration;
 use brute_core::{Configure, OptionsError, Strategy};
 use serde_json::Value;
 
-use crate::plugins;
+use crate::{limit, plugins};
 pub(crate) use brute_core::schema_of;
 pub(crate) use nearest::kebab;
 pub use nearest::{Candidates, nearest};
@@ -162,7 +162,7 @@ impl LayerKind {
     pub fn build(&self, options: Value) -> Result<Arc<dyn Strategy>, BuildError> {
         let Some(limit) = self.limit else { return (self.build)(options) };
         let build = Arc::clone(&self.build);
-        plugins::within(limit, move || build(options)).map_err(BuildError::Failed)?
+        limit::within(limit, move || build(options)).map_err(BuildError::Failed)?
     }
 
     /// Its options, by name.

@@ -15,6 +15,8 @@ use object::{
     ObjectSegment,
 };
 
+use crate::system::words_of;
+
 /// The BLAKE3 hash of a file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
@@ -56,7 +58,7 @@ const LARGEST: u64 = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The system does not give it.
-    #[error("it cannot be read: {0}")]
+    #[error("it cannot be read: {}", words_of(.0))]
     Io(#[from] io::Error),
     /// It is no dynamic library.
     #[error("it is no dynamic library ({0})")]

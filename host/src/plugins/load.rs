@@ -14,6 +14,7 @@ use brute_core::abi::{HEADER_SYMBOL, Header, Library, Manifest};
 use tempfile::TempDir;
 
 use super::{Digest, PluginFile};
+use crate::system::words_of;
 
 /// Why a plugin could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -93,7 +94,7 @@ struct PrivateCopy {
 
 impl PrivateCopy {
     fn of(file: &PluginFile) -> Result<Self, LoadError> {
-        let failed = |error: io::Error| LoadError::Copy(error.to_string());
+        let failed = |error: io::Error| LoadError::Copy(words_of(&error));
         let bytes = fs::read(&file.path).map_err(failed)?;
         if Digest::of(&bytes) != file.digest {
             return Err(LoadError::Changed);

@@ -21,7 +21,6 @@
 //! ```
 
 mod file;
-mod limit;
 mod load;
 mod trust;
 
@@ -36,8 +35,8 @@ use brute_core::abi::{BuildFailure, Exported, PluginLayer, StrategyManifest};
 use brute_core::{Host, LayerError, Plan, Strategy, Window};
 
 use crate::layers::{BuildError, LayerKind, Layers};
-
-pub(crate) use limit::within;
+use crate::limit::within;
+use crate::system::words_of;
 
 pub use file::{Digest, FileError, PluginFile};
 pub use load::LoadError;
@@ -133,7 +132,9 @@ impl Plugins {
             match libraries(path) {
                 Ok(found) => found.iter().for_each(|file| plugins.look(file, listed, trust)),
                 Err(error) => {
-                    plugins.missing.push((listed, format!("`{}`: {error}", path.display())));
+                    plugins
+                        .missing
+                        .push((listed, format!("`{}`: {}", path.display(), words_of(&error))));
                 }
             }
         }

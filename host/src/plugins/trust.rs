@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Digest, PluginFile};
+use crate::system::words_of;
 
 /// The name of the file, beside the user's `brute.toml`.
 pub const TRUST_FILE_NAME: &str = "trusted-plugins.toml";
@@ -76,7 +77,7 @@ impl Trust {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(failed(error.to_string())),
+            Err(error) => return Err(failed(words_of(&error))),
         };
         let written: Written =
             toml::from_str(&text).map_err(|error| failed(error.to_string().trim().to_owned()))?;
@@ -101,8 +102,7 @@ impl Trust {
             let lock = File::options().create(true).truncate(false).write(true).open(lock)?;
             lock.lock().map(|()| lock)
         };
-        let failed =
-            |error: io::Error| TrustError { path: path.clone(), reason: error.to_string() };
+        let failed = |error: io::Error| TrustError { path: path.clone(), reason: words_of(&error) };
         let lock = lock().map_err(failed)?;
         let before = Self::read(path)?;
         let mut trust = before.clone();
@@ -118,7 +118,7 @@ impl Trust {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), TrustError> {
+    fn write(&self, path: &Path) -> Result<(), TrustError> {
         // A link stays one: what it names is written.
         let path = &resolved(path);
         let failed = |reason: String| TrustError { path: path.clone(), reason };
@@ -135,7 +135,7 @@ impl Trust {
             file.persist(path).map_err(|error| error.error)?;
             Ok(())
         });
-        written.map_err(|error| failed(error.to_string()))
+        written.map_err(|error| failed(words_of(&error)))
     }
 
     /// Trusts a file as it is now. What was said of it before.

@@ -49,10 +49,8 @@ fn trust_is_for_a_path_and_its_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = copy("mirror", folder.path());
     let file = PluginFile::read(&path).unwrap();
-    let mut trust = Trust::default();
-    trust.add(&file);
     let store = folder.path().join("config/trusted-plugins.toml");
-    trust.write(&store).unwrap();
+    Trust::update(&store, |trust| trust.add(&file)).unwrap();
     let trust = Trust::read(&store).unwrap();
     assert_eq!(trust.of(&file), Verdict::Trusted);
 
@@ -81,7 +79,7 @@ fn a_folder_is_trusted_for_one_run() {
     let loaded = loaded(folder.path(), ".", ladder, Origin::Found, trust.clone());
     assert!(loaded.config.is_some(), "{:?}", said(&loaded));
     let store = folder.path().join("trusted-plugins.toml");
-    trust.write(&store).unwrap();
+    Trust::update(&store, |written| *written = trust).unwrap();
     assert_eq!(Trust::read(&store).unwrap(), Trust::default());
 }
 

@@ -211,8 +211,7 @@ fn untrust(global: &Global, paths: &[PathBuf]) -> Done {
 
 /// The file that the user's word on plugins stands in.
 fn store(global: &Global) -> Result<PathBuf, Failure> {
-    let cwd = std::env::current_dir()
-        .map_err(|error| Failure::configuration(format!("no current folder: {error}")))?;
+    let cwd = std::env::current_dir().map_err(setup::no_current_folder)?;
     setup::places(global, &cwd).trust.ok_or_else(|| {
         let message = "there is no folder for your own configuration to keep it in";
         Failure::configuration(message.to_owned())

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::args::{Global, Truncate};
 use crate::exit::{Done, Exit, Failure};
-use crate::{output, session, setup};
+use crate::{output, session, setup, warnings};
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -48,14 +48,14 @@ pub(crate) fn run(global: &Global, args: &Truncate) -> Done {
             && is_wanted
             && talks
         {
-            output::say(&format!("warning: the full text was not saved: {reason}"));
+            warnings::warn(&format!("the full text was not saved: {reason}"));
         }
         // Of all conversations, only this result is known here.
         let live = || cut.file_name().into_iter().collect();
         let swept = truncator.sweep_if_due(SystemTime::now(), live);
         let error = swept.and_then(|swept| swept.errors.into_iter().next());
         if let Some(error) = error.filter(|_| talks) {
-            output::say(&format!("warning: {error}"));
+            warnings::warn(&error.to_string());
         }
     }
     if args.json {

@@ -3,6 +3,8 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crate::system::words_of;
+
 /// What `work` comes to, on a thread of its own. If it takes longer than `limit`, that thread is left behind:
 /// nothing can end it.
 ///
@@ -18,7 +20,7 @@ pub(crate) fn within<T: Send + 'static>(
     std::thread::Builder::new()
         .name("brute-plugin".to_owned())
         .spawn(work)
-        .map_err(|error| format!("there is no thread for it: {error}"))?;
+        .map_err(|error| format!("there is no thread for it: {}", words_of(&error)))?;
     came.recv_timeout(limit).map_err(|error| match error {
         mpsc::RecvTimeoutError::Timeout => format!("it was not done within {limit:?}"),
         mpsc::RecvTimeoutError::Disconnected => "it panicked".to_owned(),
