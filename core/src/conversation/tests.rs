@@ -1,3 +1,5 @@
+//! What a conversation takes, and what it refuses.
+
 use super::*;
 use crate::{Approximate, ToolCall, ToolResult};
 

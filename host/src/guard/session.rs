@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use brute_core::{Conversation, InvalidConversation, Media, MessageId, Part, Role, ToolResult};
 
+use tracing::{Instrument, info_span};
+
 use super::meter::Meter;
 use super::{Guard, Job, Policy, locked};
 use crate::formats::{ReadError, Usage, WriteOptions};
@@ -198,7 +200,13 @@ impl Session {
             keep: Arc::clone(due.policy.keep()),
             observers: self.observers(),
         };
-        let compaction = due.policy.compact().compact(job).await;
+        // Names of the semantic conventions for generative AI of OpenTelemetry, where they have one.
+        let span = info_span!(
+            "guard",
+            gen_ai.conversation.id = self.name(),
+            gen_ai.request.model = due.policy.model(),
+        );
+        let compaction = due.policy.compact().compact(job).instrument(span).await;
         self.commit(compaction, &due)
     }
 

@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use brute_core::{Conversation, Flow, LayerErrorKind, LogLevel, Message, Sizes, TokenCounter};
 
+use tracing::field::Empty;
+use tracing::{Instrument, info_span};
+
 use super::blockers::{Ladder, TooLarge};
 use super::worker::{Answer, Generation, Lent, Round, Shape, TimeLimit, ask};
 use super::{Budget, Event, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult};
@@ -202,16 +205,18 @@ impl Compactor {
         let mut descent = Descent::start(self, conversation);
         let start = descent.generation.clone();
         let (before, target) = (start.sizes.used, start.sizes.target);
+        let span = info_span!("compact", before, target, after = Empty, outcome = Empty);
         self.observers.tell(|| Event::CompactStart { before, target });
         let mut rungs = Vec::with_capacity(self.rungs.len());
         for rung in &self.rungs {
-            rungs.push(descent.ask(rung).await);
+            rungs.push(descent.ask(rung).instrument(span.clone()).await);
         }
         let (removed, added) = difference(&start.conversation, &descent.generation.conversation);
         let outcome = descent.outcome(!removed.is_empty(), &rungs);
         let duration = begun.elapsed();
         let Generation { conversation, sizes, .. } = descent.generation;
         let after = sizes.used;
+        span.record("after", after).record("outcome", outcome.name());
         Compaction { conversation, outcome, before, after, rungs, removed, added, duration }
     }
 }
@@ -336,8 +341,11 @@ impl<'c> Descent<'c> {
         // A limit beyond what a clock can say is none.
         let until = |whole| begun.checked_add(whole).map(|until| (whole, until.into()));
         let limit = rung.timeout.and_then(until).map(|(whole, until)| TimeLimit { whole, until });
-        report.result = self.rounds(rung, limit, &mut report).await;
+        let before = self.size();
+        let span = info_span!("layer", rung = rung.name, before, after = Empty, result = Empty);
+        report.result = self.rounds(rung, limit, &mut report).instrument(span.clone()).await;
         report.after = self.size();
+        span.record("after", report.after).record("result", report.result.name());
         report.duration = begun.elapsed();
         self.stopped |=
             matches!(report.result, RungResult::Failed { .. }) && rung.on_error == OnError::Stop;

@@ -47,6 +47,16 @@ impl Outcome {
         }
     }
 
+    /// Its name, in kebab-case.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::BelowTrigger => "below-trigger",
+            Self::Fitted => "fitted",
+            Self::Partial { .. } => "partial",
+            Self::Nothing { .. } => "nothing",
+        }
+    }
+
     /// Whether the conversation is at target, or needed no compaction.
     pub fn fits(&self) -> bool {
         matches!(self, Self::BelowTrigger | Self::Fitted)
@@ -193,6 +203,18 @@ pub enum RungResult {
         /// Why not.
         reason: NotAsked,
     },
+}
+
+impl RungResult {
+    /// Its name, in kebab-case.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Applied => "applied",
+            Self::Declined => "declined",
+            Self::Failed { .. } => "failed",
+            Self::NotAsked { .. } => "not-asked",
+        }
+    }
 }
 
 /// Why a rung was not asked.
