@@ -4,6 +4,8 @@ use std::mem::take;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
+
 use crate::conversation::Successor;
 use crate::{
     Conversation, Edit, Mark, MarkKind, Message, MessageId, Outline, Part, Plan, Protection, Role,
@@ -388,19 +390,29 @@ fn rewritten(part: &Part, text: String) -> Result<Part, &'static str> {
             media: Vec::new(),
             is_error: result.is_error,
         })),
-        Part::ToolCall(call) => match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
-            Ok(_) => Ok(Part::ToolCall(crate::ToolCall {
+        Part::ToolCall(call) => {
+            if serde_json::from_str::<IgnoredAny>(&text).is_err() {
+                return Err("the arguments of a call must be JSON");
+            }
+            if is_object(&call.arguments) && !is_object(&text) {
+                return Err("the arguments of a call that are an object must stay one");
+            }
+            Ok(Part::ToolCall(crate::ToolCall {
                 id: call.id.clone(),
                 name: call.name.clone(),
                 arguments: text,
-            })),
-            Err(_) => Err("the arguments of a call must be JSON"),
-        },
+            }))
+        }
         Part::Reasoning(reasoning) => {
             Ok(Part::Reasoning(crate::Reasoning { text, ..reasoning.clone() }))
         }
         Part::Opaque(_) => Err("only the provider can read it"),
     }
+}
+
+/// Whether a text is a JSON object, if it is JSON.
+fn is_object(json: &str) -> bool {
+    json.trim_start().starts_with('{')
 }
 
 fn check_removable(part: &Part) -> Result<(), &'static str> {

@@ -52,6 +52,7 @@ fn each_kind_of_bad_plan_is_refused_whole() {
         ("signed rewrite", vec![rewrite(6, 0, "")], "signed reasoning"),
         ("signed removal", vec![Edit::Remove { message: 6, part: 0 }], "signed reasoning"),
         ("broken arguments", vec![rewrite(6, 1, "{")], "must be JSON"),
+        ("arguments of another kind", vec![rewrite(6, 1, "[1]")], "must stay one"),
         ("system note", vec![note(Role::System)], "role system"),
         ("tool note", vec![note(Role::Tool)], "role tool"),
         ("grows", vec![rewrite(9, 0, &"p".repeat(999))], "not become smaller"),

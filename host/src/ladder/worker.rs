@@ -1,7 +1,7 @@
 //! One round of a rung: its plan, and what becomes of the conversation by it. Off the async threads, since
 //! both cost what the conversation is long, and on one thread, whose caches have it then.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -130,7 +130,7 @@ pub(super) async fn ask(
         given_up: watched,
         log: Mutex::default(),
         calls: AtomicUsize::new(0),
-        waits: AtomicBool::new(false),
+        waits: AtomicUsize::new(0),
     });
     let planning = {
         let host = Arc::clone(&host);
@@ -148,7 +148,7 @@ pub(super) async fn ask(
             Ok(planned) => planned,
             Err(_) => {
                 // A layer that waits for the summarizer is not to blame, and ends with its wait.
-                let waits = host.waits.load(Ordering::Relaxed);
+                let waits = host.waits.load(Ordering::Relaxed) > 0;
                 overran = !waits;
                 let said = format!("no plan within the time limit of {:?}", limit.whole);
                 Ok(Err(match waits {
@@ -171,6 +171,9 @@ fn words_of(failed: JoinError) -> String {
     }
 }
 
+/// So much is kept of what a layer says in one round: more than a person reads, and no more than memory bears.
+const MOST_MESSAGES: usize = 100;
+
 /// The host as a rung sees it.
 struct LentHost {
     counter: Arc<dyn TokenCounter>,
@@ -180,8 +183,8 @@ struct LentHost {
     given_up: watch::Receiver<()>,
     log: Mutex<Vec<(LogLevel, String)>>,
     calls: AtomicUsize,
-    /// Whether the rung waits for the summarizer just now.
-    waits: AtomicBool,
+    /// How many answers of the summarizer the rung waits for just now.
+    waits: AtomicUsize,
 }
 
 impl Host for LentHost {
@@ -203,7 +206,7 @@ impl Host for LentHost {
             return Err(out_of_time());
         }
         self.calls.fetch_add(1, Ordering::Relaxed);
-        self.waits.store(true, Ordering::Relaxed);
+        self.waits.fetch_add(1, Ordering::Relaxed);
         let answer = self.runtime.block_on(async {
             tokio::select! {
                 biased;
@@ -211,13 +214,16 @@ impl Host for LentHost {
                 answer = summarizer.complete(prompt) => answer,
             }
         });
-        self.waits.store(false, Ordering::Relaxed);
+        self.waits.fetch_sub(1, Ordering::Relaxed);
         answer
     }
 
     fn log(&self, level: LogLevel, message: &str) {
-        if let Ok(mut log) = self.log.lock() {
-            log.push((level, message.to_owned()));
+        let Ok(mut log) = self.log.lock() else { return };
+        match log.len() {
+            ..MOST_MESSAGES => log.push((level, message.to_owned())),
+            MOST_MESSAGES => log.push((LogLevel::Warn, "says more than is kept of it".to_owned())),
+            _ => {}
         }
     }
 }

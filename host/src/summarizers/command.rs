@@ -60,8 +60,8 @@ fn default_window() -> u32 {
     32_000
 }
 
-/// Asks a program. It is stopped when its time is over or nobody waits for the answer any more; what it
-/// started itself is not.
+/// Asks a program. It is stopped when its time is over or nobody waits for the answer any more, on Unix with all
+/// that it started itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     program: String,
@@ -103,7 +103,10 @@ impl Command {
     }
 
     async fn run(&self, prompt: &Prompt) -> Result<Vec<u8>, CompletionError> {
-        let mut child = process::Command::new(&self.program)
+        let mut command = process::Command::new(&self.program);
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command
             .args(&self.arguments)
             .env("BRUTE_MAX_TOKENS", prompt.max_tokens.to_string())
             .stdin(Stdio::piped())
@@ -114,6 +117,8 @@ impl Command {
             .map_err(|error| {
                 self.failed(format_args!("could not be started: {}", words_of(&error)))
             })?;
+        #[cfg(unix)]
+        let group = Group::of(&child);
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async {
@@ -151,6 +156,8 @@ impl Command {
                 status
             }
         };
+        #[cfg(unix)]
+        group.leave();
         let status = status.map_err(|error| {
             self.failed(format_args!("cannot be waited for: {}", words_of(&error)))
         })?;
@@ -191,6 +198,35 @@ impl Command {
 
     fn failed(&self, what: std::fmt::Arguments<'_>) -> CompletionError {
         CompletionError::Failed { reason: format!("`{}` {what}", self.program) }
+    }
+}
+
+/// A program and what it started: a wrapper script, say, with the client of a model that goes on costing money. It is
+/// killed when this is dropped.
+#[cfg(unix)]
+struct Group(Option<rustix::process::Pid>);
+
+#[cfg(unix)]
+impl Group {
+    /// The group of a child that began one of its own.
+    fn of(child: &process::Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.and_then(rustix::process::Pid::from_raw))
+    }
+
+    /// Lets what is left of it live: the program ended by itself.
+    fn leave(mut self) {
+        self.0 = None;
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // There may be nobody left to kill.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
     }
 }
 
@@ -315,9 +351,11 @@ mod tests {
         let began = Instant::now();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("alive");
-        let script = format!("sleep 2; touch {}", file.display());
-        let error = ask(&command(&["sh", "-c", &script], 1), &prompt()).unwrap_err();
-        assert_eq!(error, CompletionError::TimedOut { seconds: 1 });
+        let goes_on = format!("sleep 2; touch {}", file.display());
+        for script in [goes_on.clone(), format!("sh -c '{goes_on}' & wait")] {
+            let error = ask(&command(&["sh", "-c", &script], 1), &prompt()).unwrap_err();
+            assert_eq!(error, CompletionError::TimedOut { seconds: 1 });
+        }
         assert!(began.elapsed() < Duration::from_secs(10));
         std::thread::sleep(Duration::from_millis(1_800));
         assert!(!file.exists(), "it would have gone on");
