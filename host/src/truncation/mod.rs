@@ -4,6 +4,7 @@
 //! limits by tool, the file with the full text, and how long it stays.
 
 mod options;
+pub(crate) mod own;
 mod retention;
 pub(crate) mod sequences;
 mod spill;
@@ -20,9 +21,10 @@ use brute_core::truncation::{
 };
 
 pub use options::{LimitError, ToolOptions, TruncateOptions};
-pub use retention::{SWEEP_EVERY, SweepError, Swept, named_in};
-pub(crate) use spill::expand;
+pub use own::{SWEEP_EVERY, SweepError, Swept};
+pub use retention::named_in;
 pub use spill::{SpillError, SpillFolder};
+pub(crate) use spill::{expand, located};
 
 use sequences::Sequences;
 use spill::Spool;

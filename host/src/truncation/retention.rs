@@ -2,50 +2,19 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use brute_core::truncation::Notice;
 
 use super::Truncator;
 use super::spill::{file_name_of, is_own_name, is_unfinished_name};
-use crate::system::words_of;
-
-/// A file that was begun so long ago was left behind by a process that is gone.
-const UNFINISHED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// So long, at least, lies between two sweeps that [`Truncator::sweep_if_due`] makes.
-pub const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-
-/// What a sweep did.
-#[derive(Debug, Default)]
-pub struct Swept {
-    /// Full texts that were removed.
-    pub removed: usize,
-    /// The bytes that they took.
-    pub removed_bytes: u64,
-    /// Full texts that are still there.
-    pub kept: usize,
-    /// The bytes that they take.
-    pub kept_bytes: u64,
-    /// What could not be looked at or removed.
-    pub errors: Vec<SweepError>,
-}
-
-/// A file or folder that a sweep could not deal with. The sweep went on.
-#[derive(Debug, thiserror::Error)]
-#[error("could not sweep `{}`: {}", path.display(), words_of(source))]
-pub struct SweepError {
-    /// Which one.
-    pub path: PathBuf,
-    /// Why.
-    pub source: io::Error,
-}
+use super::{Swept, own};
 
 impl Truncator {
     /// Sweeps, if the folder was not swept for [`SWEEP_EVERY`], by whichever program: the time stands in
     /// a file in the folder. `None` if it is too early or nothing was ever saved.
+    ///
+    /// [`SWEEP_EVERY`]: super::SWEEP_EVERY
     ///
     /// What protects the texts of a live conversation are the notices in it: collect [`named_in`] over
     /// all its results in `live`. Whoever knows of no conversation, as a filter does, still leaves what
@@ -76,18 +45,7 @@ impl Truncator {
         now: SystemTime,
         live: impl FnOnce() -> HashSet<String>,
     ) -> Option<Swept> {
-        let folder = self.spill().path().filter(|folder| folder.is_dir())?;
-        // A stamp from the future is a clock that was put right meanwhile.
-        let is_early = |at: SystemTime| now.duration_since(at).is_ok_and(|age| age < SWEEP_EVERY);
-        if self.spill().swept_at().is_some_and(is_early) {
-            return None;
-        }
-        // The stamp comes first, so that of many at once few sweep. Without it each of them would.
-        if let Err(source) = self.spill().stamp(now) {
-            let errors = vec![SweepError { path: folder.into(), source }];
-            return Some(Swept { errors, ..Swept::default() });
-        }
-        Some(self.sweep(now, &live()))
+        own::sweep_if_due(self.spill().path()?, &self.rules(), now, live)
     }
 
     /// Removes full texts that were not used for longer than `max-age`, and then the least recently
@@ -96,40 +54,18 @@ impl Truncator {
     ///
     /// It does not follow links, and what it cannot do it reports and leaves.
     pub fn sweep(&self, now: SystemTime, live: &HashSet<String>) -> Swept {
-        let mut swept = Swept::default();
-        let Some(folder) = self.spill().path() else { return swept };
-        let mut files = match own_files(folder, now, &mut swept) {
-            Ok(files) => files,
-            // Nothing was ever saved.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return swept,
-            Err(source) => {
-                swept.errors.push(SweepError { path: folder.into(), source });
-                return swept;
-            }
-        };
-        files.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.name.cmp(&b.name)));
-        // What is live takes its room first.
-        let (live, others): (Vec<_>, Vec<_>) =
-            files.into_iter().partition(|file| live.contains(&file.name));
-        for file in live {
-            swept.kept += 1;
-            swept.kept_bytes += file.bytes;
+        let Some(folder) = self.spill().path() else { return Swept::default() };
+        own::sweep(folder, &self.rules(), now, live)
+    }
+
+    fn rules(&self) -> own::Rules {
+        own::Rules {
+            max_age: self.options().max_age.into(),
+            max_total: self.options().max_total.0,
+            is_own: is_own_name,
+            is_unfinished: is_unfinished_name,
+            remove: |path| fs::remove_file(path).map(|()| true),
         }
-        let max_age = self.options().max_age.into();
-        let max_total = self.options().max_total.0;
-        let mut is_full = false;
-        for file in others {
-            // A time in the future is no age.
-            let age = now.duration_since(file.used).unwrap_or_default();
-            is_full |= swept.kept_bytes.saturating_add(file.bytes) > max_total;
-            if is_full || age > max_age {
-                remove(&folder.join(&file.name), file.bytes, &mut swept);
-            } else {
-                swept.kept += 1;
-                swept.kept_bytes += file.bytes;
-            }
-        }
-        swept
     }
 }
 
@@ -140,55 +76,11 @@ pub fn named_in(text: &str) -> Option<String> {
     file_name_of(&Notice::verify(text)?.full)
 }
 
-struct Stored {
-    name: String,
-    bytes: u64,
-    used: SystemTime,
-}
-
-/// The full texts in the folder. Removes what was never finished on the way.
-fn own_files(folder: &Path, now: SystemTime, swept: &mut Swept) -> io::Result<Vec<Stored>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        if !is_own_name(&name) && !is_unfinished_name(&name) {
-            continue;
-        }
-        let described = entry.metadata().and_then(|found| Ok((found.modified()?, found)));
-        let (used, found) = match described {
-            Ok(described) => described,
-            Err(source) => {
-                swept.errors.push(SweepError { path: entry.path(), source });
-                continue;
-            }
-        };
-        if !found.is_file() {
-            continue;
-        }
-        if is_own_name(&name) {
-            files.push(Stored { name, bytes: found.len(), used });
-        } else if now.duration_since(used).is_ok_and(|age| age > UNFINISHED_AGE) {
-            remove(&entry.path(), found.len(), swept);
-        }
-    }
-    Ok(files)
-}
-
-fn remove(path: &Path, bytes: u64, swept: &mut Swept) {
-    match fs::remove_file(path) {
-        Ok(()) => {
-            swept.removed += 1;
-            swept.removed_bytes += bytes;
-        }
-        // Another process was faster.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(source) => swept.errors.push(SweepError { path: path.into(), source }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
     use super::*;
     use crate::quantity::{ByteSize, Span};
     use crate::truncation::TruncateOptions;

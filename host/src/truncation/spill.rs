@@ -1,6 +1,6 @@
 //! Full texts on disk: owner-only, named by their content, written beside and renamed.
 
-use std::fs::{self, DirBuilder, File, FileTimes};
+use std::fs::{self, File, FileTimes};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
@@ -9,6 +9,7 @@ use brute_core::truncation::{FullText, Spill};
 use tempfile::TempPath;
 
 use super::PIECE;
+use super::own::{UNFINISHED, make_folder};
 use crate::system::words_of;
 
 /// The part of a BLAKE3 digest that names a file: 32 hexadecimal digits, 128 bits.
@@ -16,10 +17,6 @@ const DIGITS: usize = 32;
 /// From so many bytes on, a second thread is worth its start (some 30 µs).
 const LARGE: usize = 512 * 1024;
 const EXTENSION: &str = "txt";
-/// Begins the name of a file that is being written.
-const UNFINISHED: &str = ".spill-";
-/// The name of the empty file that tells by its time when the folder was last swept.
-const STAMP: &str = ".swept";
 
 /// The folder for full texts.
 ///
@@ -153,33 +150,9 @@ impl SpillFolder {
         }
     }
 
-    /// When the folder was last swept, by the stamp that [`SpillFolder::stamp`] leaves in it. `None` if
-    /// there is no folder, or no stamp yet.
-    pub(super) fn swept_at(&self) -> Option<SystemTime> {
-        fs::symlink_metadata(self.folder.as_ref()?.join(STAMP)).ok()?.modified().ok()
-    }
-
-    /// Notes that the folder is being swept. What stands at the stamp's name is replaced, not followed.
-    ///
-    /// # Errors
-    /// The folder cannot be written to.
-    pub(super) fn stamp(&self, now: SystemTime) -> io::Result<()> {
-        let Some(folder) = self.folder.as_ref().filter(|folder| folder.is_dir()) else {
-            return Ok(());
-        };
-        let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
-        file.as_file().set_modified(now)?;
-        file.persist(folder.join(STAMP)).map_err(|error| error.error)?;
-        Ok(())
-    }
-
     fn ready(&self) -> Result<&Path, SpillError> {
         let folder = self.folder.as_deref().ok_or(SpillError::NoFolder)?;
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        make_folder(folder)?;
         Ok(folder)
     }
 }
@@ -283,7 +256,7 @@ pub(super) fn is_unfinished_name(name: &str) -> bool {
 }
 
 /// The folder of a setting, from the root.
-fn located(folder: &str) -> Option<PathBuf> {
+pub(crate) fn located(folder: &str) -> Option<PathBuf> {
     expand(folder).and_then(|folder| std::path::absolute(folder).ok())
 }
 
