@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Mark, TokenCounter};
 
 /// Names a message for as long as its conversation lives, whatever is dropped around it.
@@ -10,7 +12,8 @@ use crate::{Mark, TokenCounter};
 pub struct MessageId(pub u64);
 
 /// Who a message speaks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Instructions to the model: `system` and `developer` messages, an Anthropic `system` field.
     System,
@@ -37,7 +40,8 @@ impl fmt::Display for Role {
 }
 
 /// A piece of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Words.
     Text(String),
@@ -54,7 +58,8 @@ pub enum Part {
 }
 
 /// What the model thought before it spoke.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Reasoning {
     /// The readable part; empty when the provider keeps it to itself.
     pub text: String,
@@ -63,7 +68,8 @@ pub struct Reasoning {
 }
 
 /// An image, a document, a sound.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Media {
     /// What it is, for a reader: `image/png`, `application/pdf`.
     pub kind: String,
@@ -72,7 +78,8 @@ pub struct Media {
 }
 
 /// The model asks for a tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct ToolCall {
     /// The id that the result repeats. Unique among the calls that are open, no further.
     pub id: String,
@@ -83,7 +90,8 @@ pub struct ToolCall {
 }
 
 /// What a tool answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct ToolResult {
     /// The id of the call that this answers.
     pub call: String,
@@ -96,7 +104,8 @@ pub struct ToolResult {
 }
 
 /// Something that only the provider can read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Opaque {
     /// The provider's name for it.
     pub kind: String,

@@ -3,8 +3,9 @@
 //! This is what an agent embeds. The way of a conversation through the crate:
 //! [`formats::Document`] reads it, [`ladder::Compactor`] makes it fit, the document writes it back.
 //! [`config::Config`] says how, [`tokens`] and [`models`] how large things are, and [`truncation`]
-//! caps tool results before they get that far.
+//! caps tool results before they get that far. An [`archive::Archive`] keeps what a compaction gave up.
 
+pub mod archive;
 pub mod config;
 pub mod formats;
 pub mod guard;

@@ -1,6 +1,8 @@
 //! Laws of reading and writing, over generated wire JSON with every oddity of spelling.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "formats/archive.rs"]
+mod archive;
 #[path = "formats/strict.rs"]
 mod strict;
 

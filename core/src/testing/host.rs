@@ -17,6 +17,7 @@ pub struct TestHost {
     window: u64,
     prompts: Mutex<Vec<Prompt>>,
     keep: Vec<String>,
+    archives: bool,
 }
 
 impl TestHost {
@@ -43,6 +44,11 @@ impl TestHost {
     pub fn keeping(mut self, tools: &[&str]) -> Self {
         self.keep = tools.iter().map(|tool| (*tool).to_owned()).collect();
         self
+    }
+
+    /// The same host with an archive: message 3 can be had back by `restore 3`.
+    pub fn archiving(self) -> Self {
+        Self { archives: true, ..self }
     }
 
     /// Everything that the summarizer was asked so far.
@@ -102,6 +108,10 @@ impl Host for TestHost {
             prompts.push(prompt.clone());
         }
         self.answer.as_ref().map_or(Err(CompletionError::NotConfigured), |answer| answer(prompt))
+    }
+
+    fn retrieval(&self, message: usize) -> Option<String> {
+        self.archives.then(|| format!("`restore {message}`"))
     }
 
     fn log(&self, _level: LogLevel, _message: &str) {}

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::amount::Amount;
+use crate::archive::ArchiveOptions;
 use crate::ladder::OnError;
 use crate::layers::{Field, Shape, schema_of};
 use crate::models::ModelEntry;
@@ -35,6 +36,8 @@ pub(super) struct Document {
     pub trigger: TriggerOptions,
     /// Level one: what a single tool result may take before the rest goes to disk.
     pub truncate: TruncateOptions,
+    /// Where what compactions give up is kept, so that `brute restore` gives it back.
+    pub archive: ArchiveOptions,
     /// What no layer may touch.
     pub keep: KeepOptions,
     /// Layers in dynamic libraries.
@@ -53,6 +56,7 @@ impl Default for Document {
             window: WindowOptions::default(),
             trigger: TriggerOptions::default(),
             truncate: TruncateOptions::default(),
+            archive: ArchiveOptions::default(),
             keep: KeepOptions::default(),
             plugins: PluginsOptions::default(),
             summarizer: None,

@@ -36,6 +36,7 @@ use std::time::Duration;
 
 use brute_core::Strategy;
 
+use crate::archive::ArchiveOptions;
 use crate::ladder::{Health, OnError};
 use crate::layers::Layers;
 use crate::models::ModelTable;
@@ -131,6 +132,8 @@ pub struct Config {
     pub trigger: TriggerOptions,
     /// `[truncate]`.
     pub truncate: TruncateOptions,
+    /// `[archive]`.
+    pub archive: ArchiveOptions,
     /// `[keep]`.
     pub keep: KeepOptions,
     /// `[plugins]`.
@@ -153,6 +156,7 @@ impl Default for Config {
             window: WindowOptions::default(),
             trigger: TriggerOptions::default(),
             truncate: TruncateOptions::default(),
+            archive: ArchiveOptions::default(),
             keep: KeepOptions::default(),
             plugins: PluginsOptions::default(),
             summarizer: None,

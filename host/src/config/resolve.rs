@@ -15,7 +15,6 @@ use crate::layers::Layers;
 use crate::models::{ModelEntry, ModelError, ModelTable};
 use crate::plugins::Plugins;
 use crate::summarizers::SummarizerOptions;
-use crate::truncation::TruncateOptions;
 
 /// How a type says that a key has to be given.
 const MISSING: &str = "missing field ";
@@ -138,7 +137,7 @@ impl Loader {
         let mut read = read?;
 
         self.limits(&tree, &read);
-        place(&tree, &mut read.truncate);
+        place(&tree, &mut read);
         let models = self.models(&tree, read.models);
         let size = self.window(&tree, &read.window, &models);
         self.summarizer(&tree, read.summarizer.as_ref());
@@ -151,6 +150,7 @@ impl Loader {
             window: read.window,
             trigger: read.trigger,
             truncate: read.truncate,
+            archive: read.archive,
             keep: read.keep,
             plugins: read.plugins,
             summarizer: read.summarizer,
@@ -333,14 +333,18 @@ impl Loader {
     }
 }
 
-/// Makes the folders of `[truncate]` those that were meant where they were written.
-fn place(tree: &Node, truncate: &mut TruncateOptions) {
+/// Makes the folders of `[truncate]` and `[archive]` those that were meant where they were written.
+fn place(tree: &Node, read: &mut Document) {
+    let truncate = &mut read.truncate;
     let of = |node: Option<&Node>| {
         let node = node.filter(|node| node.text().is_some_and(|text| !text.is_empty()))?;
         Some(node.path()?.display().to_string())
     };
     if let Some(folder) = of(tree.get(&["truncate", "spill"])) {
         truncate.spill = Some(folder);
+    }
+    if let Some(folder) = of(tree.get(&["archive", "folder"])) {
+        read.archive.folder = Some(folder);
     }
     if let Some(Kind::List(items)) =
         tree.get(&["truncate", "readable"]).map(|readable| &readable.kind)

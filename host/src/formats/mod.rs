@@ -32,10 +32,12 @@ mod patch;
 mod pieces;
 mod repair;
 mod usage;
+mod wire;
 mod write;
 
 pub use error::{Problem, ReadError, Repair};
 pub use usage::Usage;
+pub use wire::{WireMessages, messages_of};
 
 use std::borrow::Cow;
 use std::fmt;

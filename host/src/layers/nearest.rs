@@ -7,7 +7,7 @@ const LIKE: f64 = 0.8;
 const SLIPPED: usize = 4;
 
 /// The most names that a message lists.
-const LISTED: usize = 8;
+const LISTED: usize = 9;
 
 /// The known name that is most like `wanted`; none if none is near.
 ///
@@ -132,7 +132,7 @@ mod tests {
             Candidates::new("keys", names.iter().map(String::as_str)).advice("something else");
         assert_eq!(
             advice,
-            "known keys: `key0`, `key1`, `key2`, `key3`, `key4`, `key5`, `key6`, `key7` and 3 more"
+            "known keys: `key0`, `key1`, `key2`, `key3`, `key4`, `key5`, `key6`, `key7`, `key8` and 2 more"
         );
     }
 }

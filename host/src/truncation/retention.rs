@@ -6,9 +6,8 @@ use std::time::SystemTime;
 
 use brute_core::truncation::Notice;
 
-use super::Truncator;
 use super::spill::{file_name_of, is_own_name, is_unfinished_name};
-use super::{Swept, own};
+use super::{Swept, Truncator, own};
 
 impl Truncator {
     /// Sweeps, if the folder was not swept for [`SWEEP_EVERY`], by whichever program: the time stands in

@@ -33,6 +33,7 @@ fn the_file_is_right_and_says_what_the_types_say() {
     assert_eq!(config.window, document.window);
     assert_eq!(config.trigger, document.trigger);
     assert_eq!(config.truncate, document.truncate);
+    assert_eq!(config.archive, document.archive);
     assert_eq!(config.keep, document.keep);
     assert_eq!(config.summarizer, document.summarizer);
     assert_eq!(config.models, ModelTable::shipped());

@@ -141,6 +141,10 @@ fn the_resolved_file_says_where_each_value_comes_from() {
     [truncate.tools."my.tool"]
     skip = true  # --set
 
+    [archive]
+    max-age = "30d"  # default
+    max-total = "1GB"  # default
+
     [keep]
     tools = []  # default
 

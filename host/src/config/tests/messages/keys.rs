@@ -44,7 +44,7 @@ error: there is no section `[compaction]`
 1 | [compaction]
   |  ^^^^^^^^^^
   |
-  = help: known sections: `window`, `trigger`, `truncate`, `keep`, `plugins`, `summarizer`, `models`, `ladder`
+  = help: known sections: `window`, `trigger`, `truncate`, `archive`, `keep`, `plugins`, `summarizer`, `models`, `ladder`
 
 error: there is no section `[windw]`
  --> brute.toml:4:2

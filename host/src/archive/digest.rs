@@ -1,0 +1,170 @@
+//! How an archive names what it holds: by content.
+
+use std::fmt::{self, Write as _};
+use std::str::FromStr;
+
+use brute_core::{Message, Part};
+use serde::{Deserialize, Serialize};
+
+/// The first half of a BLAKE3 digest, 128 bits: 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Digest([u8; 16]);
+
+/// The digits of a [`Handle`](Digest::handle): 48 bits tell apart the messages of any archive that fits
+/// on a disk, and a collision is refused, not guessed at.
+const HANDLE_DIGITS: usize = 12;
+
+/// The fewest digits that are taken for the beginning of a handle.
+const LEAST_DIGITS: usize = 6;
+
+impl Digest {
+    /// The digest of these bytes.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        blake3::hash(bytes).into()
+    }
+
+    /// What a message is named by: who says it, and what.
+    ///
+    /// Media take part in it by nothing but their being there, since their size depends on who counts.
+    pub fn of_message(message: &Message) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        let mut put = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        put(&message.role().to_string());
+        for part in message.parts() {
+            let (kind, id) = match part {
+                Part::Text(_) => ("text", ""),
+                Part::Reasoning(_) => ("reasoning", ""),
+                Part::Media(media) => ("media", media.kind.as_str()),
+                Part::ToolCall(call) => ("call", call.id.as_str()),
+                Part::ToolResult(result) => ("result", result.call.as_str()),
+                Part::Opaque(opaque) => ("opaque", opaque.kind.as_str()),
+            };
+            put(kind);
+            put(id);
+            part.texts().for_each(&mut put);
+        }
+        hasher.finalize().into()
+    }
+
+    /// The short form that people and models are given: 12 digits.
+    ///
+    /// ```
+    /// use brute_core::{Message, MessageId, Part, Role};
+    /// use brute_host::archive::Digest;
+    ///
+    /// let message = Message::new(MessageId(0), Role::User, [Part::Text("hello".into())]);
+    /// assert_eq!(Digest::of_message(&message).handle().len(), 12);
+    /// ```
+    pub fn handle(self) -> String {
+        let mut digits = self.to_string();
+        digits.truncate(HANDLE_DIGITS);
+        digits
+    }
+}
+
+/// Whether `text` is the beginning of a digest, long enough to be asked for.
+pub fn is_handle(text: &str) -> bool {
+    (LEAST_DIGITS..=32).contains(&text.len())
+        && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+impl From<blake3::Hash> for Digest {
+    fn from(hash: blake3::Hash) -> Self {
+        let mut half = [0; 16];
+        half.copy_from_slice(&hash.as_bytes()[..16]);
+        Self(half)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        let mut digits = Self::with_capacity(32);
+        // Writing to a string does not fail.
+        let _ = write!(digits, "{digest}");
+        digits
+    }
+}
+
+/// A text that is no digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected 32 hexadecimal digits")]
+pub struct NoDigest;
+
+impl FromStr for Digest {
+    type Err = NoDigest;
+
+    fn from_str(digits: &str) -> Result<Self, NoDigest> {
+        if digits.len() != 32 || !is_handle(digits) {
+            return Err(NoDigest);
+        }
+        let whole = u128::from_str_radix(digits, 16).map_err(|_| NoDigest)?;
+        Ok(Self(whole.to_be_bytes()))
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = NoDigest;
+
+    fn try_from(digits: String) -> Result<Self, NoDigest> {
+        digits.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use brute_core::{MessageId, Role};
+
+    #[test]
+    fn digits_are_read_back() {
+        for bytes in [&b""[..], b"a", b"text"] {
+            let digest = Digest::of(bytes);
+            assert_eq!(digest.to_string().parse(), Ok(digest));
+            assert_eq!(digest.to_string(), blake3::hash(bytes).to_hex()[..32]);
+        }
+        for text in ["", "0", "00000000000000000000000000000000f", &"g".repeat(32), &"A".repeat(32)]
+        {
+            assert_eq!(text.parse::<Digest>(), Err(NoDigest), "{text}");
+        }
+        for (text, expected) in
+            [("abcdef", true), ("abcde", false), ("ABCDEF", false), ("session.json", false)]
+        {
+            assert_eq!(is_handle(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_words_or_other_speakers_have_another_name() {
+        let say = |role, parts: &[&str]| {
+            let parts: Vec<Part> = parts.iter().map(|text| Part::Text((*text).into())).collect();
+            Digest::of_message(&Message::new(MessageId(7), role, parts))
+        };
+        let all = [
+            say(Role::User, &["ab"]),
+            say(Role::Assistant, &["ab"]),
+            say(Role::User, &["a", "b"]),
+            say(Role::User, &["abtext"]),
+            say(Role::User, &[]),
+        ];
+        let distinct: std::collections::HashSet<_> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+        let same = Message::new(MessageId(1), Role::User, [Part::Text("ab".into())]);
+        assert_eq!(Digest::of_message(&same), all[0]);
+    }
+}

@@ -1,0 +1,247 @@
+//! Adding to the archive of one session.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use brute_core::Message;
+
+use super::change::Change;
+use super::log::Log;
+use super::record::{Record, Records};
+use super::{Archive, ArchiveError, Digest, name_of};
+use crate::formats::{Document, Format, WireMessages};
+
+/// The archive of one session, to add to. Several values, also of several programs, may add to the same
+/// session: they wait for each other.
+#[derive(Debug)]
+pub struct Session {
+    path: PathBuf,
+    seen: Seen,
+}
+
+/// What is known to be in the file.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Its first line.
+    first: Vec<u8>,
+    end: u64,
+    messages: HashSet<Digest>,
+    changes: Vec<Change>,
+}
+
+/// A compaction, as the bytes that it began and ended with.
+#[derive(Debug)]
+pub struct Compacted {
+    format: Format,
+    before: WireMessages,
+    after: WireMessages,
+    /// The handle of each message of the model that went or was changed, and its place on the wire.
+    handles: Vec<(Digest, usize)>,
+}
+
+/// What was archived.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The file.
+    pub path: PathBuf,
+    /// Messages that were added; the others were there.
+    pub messages: usize,
+    /// Bytes that were added.
+    pub bytes: usize,
+    /// Where the beginning of a line was moved that a killed process left in the file.
+    pub torn: Option<PathBuf>,
+}
+
+impl Compacted {
+    /// What became of the conversation `before`; of conversation `pick`, counted from 0, where the input
+    /// holds several.
+    ///
+    /// # Errors
+    /// If either side is no conversation.
+    pub fn read(
+        format: Format,
+        before: &[u8],
+        after: &[u8],
+        pick: Option<usize>,
+    ) -> Result<Self, ArchiveError> {
+        let (before, after) = (WireMessages::read(before, pick)?, WireMessages::read(after, pick)?);
+        Ok(Self { format, before, after, handles: Vec::new() })
+    }
+
+    /// The messages of `document` that went or were changed: each can then be found by its handle.
+    #[must_use]
+    pub fn removed(self, document: &Document, removed: &[Arc<Message>]) -> Self {
+        let place = |message: &Arc<Message>| {
+            Some((Digest::of_message(message), document.wire_index(message.id())?))
+        };
+        Self { handles: removed.iter().filter_map(place).collect(), ..self }
+    }
+}
+
+impl Archive {
+    /// What to call the session of a conversation that has no name of its own: what it was called when
+    /// it was compacted before, else a name made of its first messages.
+    ///
+    /// # Errors
+    /// If the archive cannot be read.
+    pub fn name_for(&self, compacted: &Compacted) -> Result<String, ArchiveError> {
+        let wires = &compacted.before;
+        let name = name_of(wires);
+        // Only what was compacted may have lost its beginning.
+        if self.path_of(&name)?.exists() || wires.marks() == 0 {
+            return Ok(name);
+        }
+        Ok(self.session_of(wires)?.unwrap_or(name))
+    }
+}
+
+impl Session {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, seen: Seen::default() }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        self.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Archives what a compaction gave up, and the way back. When this returns, it is on the disk. Where
+    /// nothing changed, nothing is written.
+    ///
+    /// # Errors
+    /// If the file system refuses. Then the compaction is not archived, and should not be used by who wants
+    /// every one to be.
+    pub fn compacted(&mut self, compacted: &Compacted) -> Result<Kept, ArchiveError> {
+        let Compacted { format, before, after, handles } = compacted;
+        let Some((mut change, mut gone)) = Change::between(*format, before, after) else {
+            return Ok(self.nothing());
+        };
+        let digest = |index: usize| Digest::of(before.raw(index).as_bytes());
+        let wires: HashMap<Digest, &str> =
+            gone.iter().map(|index| (digest(*index), before.raw(*index))).collect();
+        let undone = change.undo(after, |digest| wires.get(&digest).copied());
+        if undone.as_deref() != Ok(before.text()) {
+            return Err(ArchiveError::NoWayBack);
+        }
+        // A message of the model may have changed where its message on the wire looks the same.
+        gone.extend(handles.iter().map(|(_, wire)| *wire).filter(|wire| *wire < before.len()));
+        gone.sort_unstable();
+        gone.dedup();
+        change.handles = handles.iter().map(|(handle, wire)| (*handle, digest(*wire))).collect();
+        self.add(|seen, lines| {
+            if seen.changes.iter().any(|known| known.is_same(&change)) {
+                return 0;
+            }
+            let mut messages = 0;
+            for index in gone {
+                if seen.messages.insert(digest(index)) {
+                    messages += 1;
+                    let json = Cow::Borrowed(before.raw(index));
+                    Record::Wire { digest: digest(index), format: *format, json }.write(lines);
+                }
+            }
+            Record::Compaction { change: Cow::Borrowed(&change) }.write(lines);
+            messages
+        })
+    }
+
+    /// Archives messages of the model, each to be found by its handle: for programs that have no bytes of
+    /// a provider, and take what [`Event::Compacted`] says was `removed`.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use brute_core::Approximate;
+    /// use brute_host::archive::{Archive, ArchiveOptions};
+    /// use brute_host::ladder::{Budget, Compactor, Event};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let archive = Archive::at(folder.path(), ArchiveOptions::default());
+    /// let session = Arc::new(Mutex::new(archive.session("my-session")?));
+    /// let compactor = Compactor::new(Arc::new(Approximate), Budget::new(128_000, 8_192, 90_000, 50_000)?)
+    ///     .on(move |event| {
+    ///         if let (Event::Compacted { removed, .. }, Ok(mut session)) = (event, session.lock())
+    ///             && let Err(error) = session.keep(removed)
+    ///         {
+    ///             eprintln!("not archived: {error}");
+    ///         }
+    ///     });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`Event::Compacted`]: crate::ladder::Event::Compacted
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn keep(&mut self, removed: &[Arc<Message>]) -> Result<Kept, ArchiveError> {
+        if removed.is_empty() {
+            return Ok(self.nothing());
+        }
+        self.add(|seen, lines| {
+            let mut messages = 0;
+            for message in removed {
+                let digest = Digest::of_message(message);
+                if seen.messages.insert(digest) {
+                    messages += 1;
+                    let (role, parts) = (message.role(), Cow::Borrowed(message.parts()));
+                    Record::Message { digest, role, parts }.write(lines);
+                }
+            }
+            messages
+        })
+    }
+
+    fn nothing(&self) -> Kept {
+        Kept { path: self.path.clone(), ..Kept::default() }
+    }
+
+    /// Adds the lines that `write` makes, which knows what is there and says how many messages it adds.
+    fn add(
+        &mut self,
+        write: impl FnOnce(&mut Seen, &mut Vec<u8>) -> usize,
+    ) -> Result<Kept, ArchiveError> {
+        let mut log = Log::open(&self.path)?;
+        let torn = log.torn.take();
+        // If this fails half-way, the file is read anew the next time.
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.catch_up(&mut log, &self.path)?;
+        let mut lines = Vec::new();
+        if log.end() == 0 {
+            Record::first().write(&mut lines);
+        }
+        let messages = write(&mut seen, &mut lines);
+        if !lines.is_empty() {
+            log.append(&lines)?;
+        }
+        // What was just written is read by whoever comes next, this value included.
+        let path = self.path.clone();
+        self.seen = seen;
+        Ok(Kept { path, messages, bytes: lines.len(), torn })
+    }
+}
+
+impl Seen {
+    /// Reads what was added since, by others or by this value.
+    fn catch_up(&mut self, log: &mut Log, path: &Path) -> Result<(), ArchiveError> {
+        let first = log.first_line()?;
+        if first.is_empty() || first != self.first || log.end() < self.end {
+            *self = Self { first, ..Self::default() };
+        }
+        let bytes = log.read_from(self.end)?;
+        let records = Records::read(&bytes);
+        if let Some(version) = records.newer {
+            return Err(ArchiveError::Newer { path: path.into(), version });
+        }
+        self.messages.extend(records.wires.keys().chain(records.messages.keys()));
+        self.changes.extend(records.changes);
+        self.end = log.end();
+        Ok(())
+    }
+}
