@@ -9,7 +9,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, info_span};
 
 use super::blockers::{Ladder, TooLarge};
-use super::worker::{Answer, Generation, Lent, Round, Shape, TimeLimit, ask};
+use super::worker::{Answer, Generation, Lent, Reachable, Retrieval, Round, Shape, TimeLimit, ask};
 use super::{Budget, Event, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult};
 use crate::summarizers::Summarizer;
 
@@ -43,6 +43,7 @@ pub struct Compactor {
     rungs: Vec<Rung>,
     keep: Vec<String>,
     summarizer: Option<Arc<dyn Summarizer>>,
+    retrieval: Option<Arc<Retrieval>>,
     observers: Observers,
 }
 
@@ -76,6 +77,7 @@ impl Compactor {
             rungs: Vec::new(),
             keep: Vec::new(),
             summarizer: None,
+            retrieval: None,
             observers: Observers::default(),
         }
     }
@@ -98,6 +100,17 @@ impl Compactor {
     #[must_use]
     pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.summarizer = Some(summarizer);
+        self
+    }
+
+    /// How a model is told to get a message back that an archive will keep: words such as
+    /// [`archive::way_back`](crate::archive::way_back) gives, for placeholders, notes and summaries.
+    #[must_use]
+    pub fn retrieving(
+        mut self,
+        retrieval: impl Fn(&Message) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.retrieval = Some(Arc::new(retrieval));
         self
     }
 
@@ -302,6 +315,10 @@ impl<'c> Descent<'c> {
             lent: Lent {
                 counter: Arc::clone(&compactor.counter),
                 summarizer: compactor.summarizer.clone(),
+                archive: compactor
+                    .retrieval
+                    .clone()
+                    .map(|words| Reachable::new(words, &conversation)),
             },
             generation: Generation::new(conversation, sizes, compactor.keep.clone().into()),
             stopped: false,

@@ -1,6 +1,7 @@
 //! One round of a rung: its plan, and what becomes of the conversation by it. Off the async threads, since
 //! both cost what the conversation is long, and on one thread, whose caches have it then.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -8,7 +9,8 @@ use std::time::Duration;
 use brute_core::abi::panic_message;
 use brute_core::{
     Applied, Completion, CompletionError, Conversation, Edit, Flow, Host, LayerError, LogLevel,
-    Outline, Plan, Prompt, Protection, Sizes, Strategy, SummarizerLimits, TokenCounter, Window,
+    Message, MessageId, Outline, Plan, Prompt, Protection, Sizes, Strategy, SummarizerLimits,
+    TokenCounter, Window,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -105,6 +107,29 @@ pub(super) struct Answer {
 pub(super) struct Lent {
     pub counter: Arc<dyn TokenCounter>,
     pub summarizer: Option<Arc<dyn Summarizer>>,
+    pub archive: Option<Reachable>,
+}
+
+/// How a model gets a message back.
+pub(super) type Retrieval = dyn Fn(&Message) -> Option<String> + Send + Sync;
+
+/// An archive that will keep what the descent takes.
+#[derive(Clone)]
+pub(super) struct Reachable {
+    words: Arc<Retrieval>,
+    /// What the descent began with. What rungs made of it since is not archived.
+    originals: Arc<HashMap<MessageId, Arc<Message>>>,
+}
+
+impl Reachable {
+    pub(super) fn new(words: Arc<Retrieval>, start: &Conversation) -> Self {
+        let originals = start.messages().iter().map(|message| (message.id(), Arc::clone(message)));
+        Self { words, originals: Arc::new(originals.collect()) }
+    }
+
+    fn retrieval(&self, id: MessageId) -> Option<String> {
+        (self.words)(self.originals.get(&id)?)
+    }
 }
 
 /// How long all rounds of a rung may take together.
@@ -126,6 +151,7 @@ pub(super) async fn ask(
     let host = Arc::new(LentHost {
         counter: Arc::clone(&lent.counter),
         summarizer: lent.summarizer.clone(),
+        archive: lent.archive.clone().map(|archive| (archive, generation.conversation.clone())),
         runtime: Handle::current(),
         given_up: watched,
         log: Mutex::default(),
@@ -178,6 +204,8 @@ const MOST_MESSAGES: usize = 100;
 struct LentHost {
     counter: Arc<dyn TokenCounter>,
     summarizer: Option<Arc<dyn Summarizer>>,
+    /// What can be had back, and the conversation that the rung sees.
+    archive: Option<(Reachable, Conversation)>,
     runtime: Handle,
     /// Closed once nobody waits for the plan any more.
     given_up: watch::Receiver<()>,
@@ -216,6 +244,11 @@ impl Host for LentHost {
         });
         self.waits.fetch_sub(1, Ordering::Relaxed);
         answer
+    }
+
+    fn retrieval(&self, message: usize) -> Option<String> {
+        let (archive, seen) = self.archive.as_ref()?;
+        archive.retrieval(seen.messages().get(message)?.id())
     }
 
     fn log(&self, level: LogLevel, message: &str) {

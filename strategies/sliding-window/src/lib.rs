@@ -87,7 +87,9 @@ fn smallest(
         if gone.tokens < excess && !is_last {
             continue;
         }
-        let note = note(gone.messages);
+        let spans = droppable.spans(index + 1);
+        let back = spans.into_iter().flatten().find_map(|message| host.retrieval(message));
+        let note = note(gone.messages, back.as_deref());
         let saved = gone.tokens.saturating_sub(framing + u64::from(host.count(&note)));
         if saved >= excess || (is_last && saved > 0) {
             return Some((index + 1, note));
@@ -104,10 +106,13 @@ fn framing(window: &Window<'_>) -> u64 {
     })
 }
 
-fn note(messages: u64) -> String {
+fn note(messages: u64, back: Option<&str>) -> String {
     let were = if messages == 1 { "message was" } else { "messages were" };
-    let body = format!(
-        "{messages} earlier {were} removed to save room. Look up again what you need from there."
-    );
+    let body = format!("{messages} earlier {were} removed to save room. ");
+    let body = match back {
+        // Each that is had back names the next.
+        Some(back) => format!("{body}To have them back one by one, the first: {back}"),
+        None => format!("{body}Look up again what you need from there."),
+    };
     Mark { kind: MarkKind::Note, count: messages }.write(&body)
 }

@@ -107,7 +107,19 @@ fn the_note_says_how_many_went() {
             "10 earlier messages were removed to save room. Look up again what you need from there."
         )
     );
-    assert!(note(1).contains("1 earlier message was removed"));
+    assert!(note(1, None).contains("1 earlier message was removed"));
+}
+
+#[test]
+fn the_note_says_how_the_first_is_had_back() {
+    let host = TestHost::new().archiving();
+    let start = notation::conversation(TURNS);
+    let after = laws::check_strategy(&layer(1), &host, &start, 1).unwrap();
+    let Some(Part::Text(text)) = after.messages()[1].parts().first() else { unreachable!() };
+    assert_eq!(
+        Mark::split(text).unwrap().1,
+        "10 earlier messages were removed to save room. To have them back one by one, the first: `restore 1`"
+    );
 }
 
 #[test]

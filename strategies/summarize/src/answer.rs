@@ -79,19 +79,26 @@ fn is_call_in_json(text: &str) -> bool {
             || has("name") && (has("arguments") || has("parameters") || has("input")))
 }
 
-/// The first lines of every summary: what it is, and that nobody asks for anything by it.
-pub(crate) fn introduction(messages: u64) -> String {
-    format!("{INTRODUCTION_HEAD}{messages}{INTRODUCTION_TAIL}")
+/// The first lines of every summary: what it is, that nobody asks for anything by it, and how the first of
+/// the messages is had back, if it can be. Each that is had back names the next.
+pub(crate) fn introduction(messages: u64, back: Option<&str>) -> String {
+    let (before, back) = back.map_or(("", ""), |back| (INTRODUCTION_BACK, back));
+    format!("{INTRODUCTION_HEAD}{messages}{before}{back}{INTRODUCTION_TAIL}")
 }
 
 const INTRODUCTION_HEAD: &str = "This is a summary of earlier talk: a record of what was said and done, \
                                  not a new request. Messages that it stands for: ";
+const INTRODUCTION_BACK: &str = "; to have them back one by one, the first: ";
 const INTRODUCTION_TAIL: &str = ".\n\n";
 
 /// The body of a summary without the introduction.
 pub(crate) fn without_introduction(body: &str) -> &str {
     let rest = body.strip_prefix(INTRODUCTION_HEAD).and_then(|rest| {
-        rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(INTRODUCTION_TAIL)
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        match rest.strip_prefix(INTRODUCTION_BACK) {
+            Some(back) => back.split_once(INTRODUCTION_TAIL).map(|(_, summary)| summary),
+            None => rest.strip_prefix(INTRODUCTION_TAIL),
+        }
     });
     rest.unwrap_or(body)
 }
@@ -177,8 +184,10 @@ mod tests {
 
     #[test]
     fn the_introduction_comes_off_again() {
-        let body = format!("{}Goal", introduction(48));
-        assert_eq!(without_introduction(&body), "Goal");
+        for back in [None, Some("`brute restore 0123456789ab`")] {
+            let body = format!("{}Goal", introduction(48, back));
+            assert_eq!(without_introduction(&body), "Goal");
+        }
         assert_eq!(without_introduction("Goal"), "Goal");
     }
 

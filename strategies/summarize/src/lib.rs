@@ -159,14 +159,15 @@ impl Summarize {
             let parts = (0..message.parts().len()).map(|part| message.part_tokens(part));
             u64::from(message.tokens().saturating_sub(parts.sum()))
         });
-        let head = text_of(window.sizes().used, "");
+        let back = (0..window.len()).find_map(|message| host.retrieval(message));
+        let head = text_of(window.sizes().used, back.as_deref(), "");
         Ok(Terms { most, overhead: u64::from(host.count(&head)) + framing + 1, framing })
     }
 }
 
 /// The text of the message that stands for `messages` others.
-fn text_of(messages: u64, summary: &str) -> String {
-    let body = format!("{}{summary}", answer::introduction(messages));
+fn text_of(messages: u64, back: Option<&str>, summary: &str) -> String {
+    let body = format!("{}{summary}", answer::introduction(messages, back));
     Mark { kind: MarkKind::Summary, count: messages }.write(&body)
 }
 
@@ -202,9 +203,11 @@ impl Round<'_, '_> {
         let carried = request.identifiers.iter().copied();
         let carried = answer::identifiers_beside(&summary, carried, left, &count);
         let messages = self.messages_in(&request.units);
+        let mut places = request.units.iter().flat_map(|unit| unit.span.clone());
+        let back = places.find_map(|message| self.host.retrieval(message));
         let text = [format!("{summary}{carried}"), summary]
             .iter()
-            .map(|summary| text_of(messages, summary))
+            .map(|summary| text_of(messages, back.as_deref(), summary))
             .find(|text| self.count(text) + request.terms.framing < gone)
             .ok_or_else(|| not_smaller(answered, gone))?;
         Ok(Plan { edits: self.edits(&request.units, &text), flow: Flow::Again })

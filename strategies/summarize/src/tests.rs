@@ -136,6 +136,20 @@ fn summaries_of_history_are_combined_before_the_task_loses_a_step() {
 }
 
 #[test]
+fn a_summary_says_how_the_first_is_had_back_and_no_summarizer_reads_that() {
+    let host = TestHost::saying(ANSWER).archiving();
+    let mut conversation = notation::conversation(LONG);
+    for _ in 0..2 {
+        conversation = round(&layer(1), &host, &conversation, size(&conversation) - 10);
+    }
+    let mut texts = conversation.messages().iter().flat_map(|message| message.parts());
+    let said = "; to have them back one by one, the first: `restore 1`.\n\n";
+    assert!(texts.any(|part| matches!(part, Part::Text(text) if text.contains(said))));
+    round(&layer(1), &host, &conversation, 1);
+    assert!(host.prompts().iter().all(|prompt| !prompt.input.contains("`restore")));
+}
+
+#[test]
 fn summaries_of_the_task_are_combined_when_nothing_else_is_left() {
     let conversation = notation::conversation(
         "user task
