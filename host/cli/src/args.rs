@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use brute_host::formats::Format;
@@ -50,6 +51,8 @@ pub(crate) enum Verb {
     Compact(Compact),
     /// Show what `compact` would do, rung by rung
     Explain(Explain),
+    /// Give back what compactions gave up: a conversation as it was, or one message
+    Restore(Restore),
     /// Show how large a conversation is, by turn, role and tool
     Count(Count),
     /// Cap a tool result; the full text goes to disk
@@ -183,6 +186,51 @@ pub(crate) struct Compact {
     /// Merge user messages that a compaction brought together, for back ends that want roles to alternate
     #[arg(long)]
     pub(crate) alternate_roles: bool,
+
+    #[command(flatten)]
+    pub(crate) archiving: Archiving,
+}
+
+/// Which archive, and what of it.
+#[derive(Debug, Args)]
+pub(crate) struct Archiving {
+    /// The folder of the archive, instead of `[archive] folder` in brute.toml
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+
+    /// The name of the session in the archive, if it is not to be told by the conversation
+    #[arg(long = "session", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    /// A compacted conversation (`-` for standard input), or the handle that a placeholder names
+    #[arg(value_name = "FILE|HANDLE")]
+    pub(crate) what: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) archiving: Archiving,
+
+    /// Which conversation, if the file holds several (from 0)
+    #[arg(long, value_name = "N")]
+    pub(crate) pick: Option<usize>,
+
+    /// Only this message of the restored conversation: its index (from 0), a JSON pointer, or a handle
+    #[arg(long, value_name = "INDEX|POINTER|HANDLE")]
+    pub(crate) message: Option<String>,
+
+    /// Only these lines of a text, from 1, e.g. 10-20, 10- or 10
+    #[arg(long, value_name = "A-B", value_parser = lines)]
+    pub(crate) lines: Option<RangeInclusive<usize>>,
+
+    /// Only the lines of a text that hold these very words, with their numbers
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) grep: Option<String>,
+
+    /// Where to write it, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -336,6 +384,19 @@ fn tokens(text: &str) -> Result<u64, String> {
     Ok(tokens as u64)
 }
 
+/// A range of lines: `10-20`, `10-`, `10`.
+fn lines(text: &str) -> Result<RangeInclusive<usize>, String> {
+    let number = |text: &str| text.trim().parse().ok().filter(|line| *line > 0);
+    let range = match text.split_once('-') {
+        Some((first, "")) => number(first).map(|first| first..=usize::MAX),
+        Some((first, last)) => number(first).zip(number(last)).map(|(first, last)| first..=last),
+        None => number(text).map(|line| line..=line),
+    };
+    range
+        .filter(|range| !range.is_empty())
+        .ok_or_else(|| format!("expected lines like 10-20, 10- or 10, from 1, not `{text}`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -344,6 +405,18 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn ranges_of_lines() {
+        for (text, range) in
+            [("10-20", 10..=20), ("3", 3..=3), ("7-", 7..=usize::MAX), ("1-1", 1..=1)]
+        {
+            assert_eq!(lines(text), Ok(range), "{text}");
+        }
+        for text in ["", "-", "0", "0-3", "-3", "5-4", "a-b", "1-2-3"] {
+            assert!(lines(text).is_err(), "{text}");
+        }
     }
 
     #[test]

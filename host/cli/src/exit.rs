@@ -7,11 +7,11 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Done; a conversation fits.
     Fitted = 0,
-    /// Done, but the conversation is still above target.
+    /// Done, but the conversation is still above target, or was not restored byte for byte.
     NotFitted = 1,
     /// The command line or `brute.toml` cannot be used.
     Configuration = 2,
-    /// The input cannot be read or is no conversation, or the output cannot be written.
+    /// The input cannot be read or is no conversation, or the output or the archive cannot be written.
     Input = 3,
     /// The conversation is still above target, and the summarizer failed.
     Summarizer = 4,
@@ -25,9 +25,10 @@ pub(crate) enum Exit {
 pub(crate) const HELP: &str = "\
 Exit codes:
   0   done; the conversation fits (or needed nothing)
-  1   done, but the conversation is still above target
+  1   done, but the conversation is still above target, or was not restored byte for byte
   2   the command line or brute.toml cannot be used
-  3   the input cannot be read or is no conversation, or the output cannot be written
+  3   the input cannot be read or is no conversation, or the output or the archive cannot be
+      written; nothing was handed out
   4   still above target, and the summarizer failed
   70  a fault of brute itself (please report it)
   130 interrupted; nothing was written";
@@ -53,7 +54,7 @@ impl Failure {
         Self { exit: Exit::Configuration, message: message.to_string() }
     }
 
-    /// The input cannot be read, or the output cannot be written.
+    /// The input cannot be read, or the output or the archive cannot be written.
     pub(crate) fn input(message: impl ToString) -> Self {
         Self { exit: Exit::Input, message: message.to_string() }
     }

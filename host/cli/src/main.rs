@@ -1,5 +1,6 @@
 //! The `brute` command: verbs around `brute-host`, and nothing that an embedder would want.
 
+mod archive;
 mod args;
 mod exit;
 mod output;
@@ -42,6 +43,7 @@ fn run(cli: &Cli) -> Done {
     match &cli.verb {
         Verb::Compact(args) => verbs::compact::run(&cli.global, args),
         Verb::Explain(args) => verbs::explain::run(&cli.global, args),
+        Verb::Restore(args) => verbs::restore::run(&cli.global, args),
         Verb::Count(args) => verbs::count::run(&cli.global, args),
         Verb::Truncate(args) => verbs::truncate::run(&cli.global, args),
         Verb::Check(args) => verbs::check::run(&cli.global, args),

@@ -45,17 +45,29 @@ pub(crate) fn cannot_read(file: &Path, error: &std::io::Error) -> Failure {
 
 /// The conversation that the command line names.
 pub(crate) fn read(config: &Config, session: &args::Session) -> Result<Document, Failure> {
+    parse(config, bytes(&session.file)?, session)
+}
+
+/// All that an input holds.
+pub(crate) fn bytes(file: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    open(&session.file)?
-        .read_to_end(&mut bytes)
-        .map_err(|error| cannot_read(&session.file, &error))?;
+    open(file)?.read_to_end(&mut bytes).map_err(|error| cannot_read(file, &error))?;
+    Ok(bytes)
+}
+
+/// The conversation in what was read.
+pub(crate) fn parse(
+    config: &Config,
+    bytes: Vec<u8>,
+    session: &args::Session,
+) -> Result<Document, Failure> {
     config.read(bytes, &options(session)).map_err(|error| {
         Failure::input(format!("`{}`: {}", name(&session.file), with_flags(&error.to_string())))
     })
 }
 
 /// What the library says, which names its options, in the words of the command line.
-fn with_flags(error: &str) -> String {
+pub(crate) fn with_flags(error: &str) -> String {
     let flags = [("`ReadOptions::pick`", "`--pick`"), ("`ReadOptions::repair`", "`--repair`")];
     flags.into_iter().fold(error.to_owned(), |words, (option, flag)| words.replace(option, flag))
 }

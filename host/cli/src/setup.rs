@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use brute_core::TokenCounter;
+use brute_host::archive::{Archive, way_back};
 use brute_host::config::{
     self, Amount, Config, Diagnostic, Places, Room, RoomError, Severity, Sources,
 };
@@ -200,7 +201,10 @@ pub(crate) fn sizing(
 ) -> Result<Sizing, Failure> {
     let named = document.model();
     let room = room(config, to, named.as_deref())?;
-    let compactor = config.compactor_in(room, document).map_err(Failure::configuration)?;
+    let mut compactor = config.compactor_in(room, document).map_err(Failure::configuration)?;
+    if Archive::new(config.archive.clone()).is_some() {
+        compactor = compactor.retrieving(|message| Some(way_back(message, "")));
+    }
     Ok(Sizing { model: model(config, named), compactor, now: to.is_some() })
 }
 

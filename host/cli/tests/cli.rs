@@ -5,6 +5,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot be set up fails")]
 
 mod cli {
+    mod archive;
     mod configuration;
     mod files;
     mod input;

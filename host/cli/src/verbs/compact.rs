@@ -1,23 +1,43 @@
 //! `brute compact`: conversation in, conversation out.
 
+use brute_host::archive::{Compacted, way_back};
 use brute_host::formats::WriteOptions;
 
 use crate::args::{Compact, Global};
 use crate::exit::Done;
-use crate::{output, report, session, setup};
+use crate::{archive, output, report, session, setup};
 
 pub(crate) fn run(global: &Global, args: &Compact) -> Done {
     let config = setup::over(setup::load(global, !args.json)?, &args.room);
-    let document = session::read(&config, &args.session)?;
+    let archive = archive::of(&config, &args.archiving)?;
+    let input = session::bytes(&args.session.file)?;
+    let original = archive.as_ref().map(|_| input.clone());
+    let document = session::parse(&config, input, &args.session)?;
     // With `--json`, the report says it: standard error is for a program then.
     if !global.quiet && !args.json {
         session::say_repairs(&document);
         setup::say_unknown_tools(&config, &document);
     }
-    let sizing = setup::sizing(&config, args.room.to, &document)?;
+    let mut sizing = setup::sizing(&config, args.room.to, &document)?;
+    if let Some(folder) = &args.archiving.archive {
+        let options = archive::options(folder)?;
+        sizing.compactor =
+            sizing.compactor.retrieving(move |message| Some(way_back(message, &options)));
+    }
     let (done, warned) = setup::run(global, &sizing, &document, !args.json)?;
     let options = WriteOptions { alternate_roles: args.alternate_roles };
     let written = document.write(&done.conversation, &options);
+    // What is not archived is not handed out.
+    let kept = match (&archive, &original) {
+        (Some(archive), Some(original)) => {
+            let compacted =
+                Compacted::read(document.format(), original, &written, args.session.pick)
+                    .map_err(|error| archive::failed(&error))?
+                    .removed(&document, &done.removed);
+            Some(archive::keep(archive, args.archiving.name.as_deref(), &compacted)?)
+        }
+        _ => None,
+    };
     match &args.output {
         Some(file) => output::file(file, &written)?,
         None => output::data(&written)?,
@@ -30,6 +50,9 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
         output::say(&report::heading(&name, &document, &sizing, &done));
         output::say(&report::rungs(&sizing, &done));
         output::say(report::outcome(&document, &sizing, &done).trim_end());
+    }
+    if let (Some(archive), Some(kept)) = (&archive, &kept) {
+        archive::finish(archive, kept, !global.quiet && !args.json);
     }
     Ok(report::exit(&done))
 }

@@ -9,4 +9,5 @@ pub(crate) mod init;
 pub(crate) mod layers;
 pub(crate) mod man;
 pub(crate) mod plugins;
+pub(crate) mod restore;
 pub(crate) mod truncate;

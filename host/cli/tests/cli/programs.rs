@@ -98,7 +98,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
     let place = Place::new();
     insta::assert_snapshot!(place.brute("man --out doc/man").said(), @"
     exit 0
-    wrote 18 manual pages to doc/man
+    wrote 19 manual pages to doc/man
     ");
     for (page, options) in [
         ("brute.1", &["brute\\-compact(1)", "\\-\\-config", "Exit codes"][..]),
@@ -125,7 +125,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
         @"
     ## no such verb
     exit 2
-    error: there is no verb `nope`; there are `compact`, `explain`, `count`, `truncate`, `check`, `layers`, `plugins`, `config`, `schema`, `init`, `completions`, `man`
+    error: there is no verb `nope`; there are `compact`, `explain`, `restore`, `count`, `truncate`, `check`, `layers`, `plugins`, `config`, `schema`, `init`, `completions`, `man`
 
     ## both
     exit 2
@@ -154,6 +154,7 @@ fn help_lists_verbs_and_exit_codes() {
     Commands:
       compact      Make a conversation fit: conversation in, conversation out
       explain      Show what `compact` would do, rung by rung
+      restore      Give back what compactions gave up: a conversation as it was, or one message
       count        Show how large a conversation is, by turn, role and tool
       truncate     Cap a tool result; the full text goes to disk
       check        Check the configuration
@@ -178,9 +179,10 @@ fn help_lists_verbs_and_exit_codes() {
 
     Exit codes:
       0   done; the conversation fits (or needed nothing)
-      1   done, but the conversation is still above target
+      1   done, but the conversation is still above target, or was not restored byte for byte
       2   the command line or brute.toml cannot be used
-      3   the input cannot be read or is no conversation, or the output cannot be written
+      3   the input cannot be read or is no conversation, or the output or the archive cannot be
+          written; nothing was handed out
       4   still above target, and the summarizer failed
       70  a fault of brute itself (please report it)
       130 interrupted; nothing was written
