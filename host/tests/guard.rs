@@ -11,6 +11,7 @@ use brute_core::testing::notation;
 use brute_core::{
     Approximate, Conversation, Message, MessageId, Outline, Part, Role, TokenCounter, ToolCall,
 };
+use brute_host::archive::{Archive, ArchiveOptions, Digest};
 use brute_host::formats::{Document, Format, ReadOptions, Usage};
 use brute_host::guard::{Custom, Guard, Policy, Session};
 use brute_host::ladder::{Budget, Compactor, Event, Outcome, Rung};
@@ -438,4 +439,56 @@ async fn an_agent_that_keeps_json_is_guarded_alike() {
         assert_eq!(session.fit(other.clone(), usage).await.unwrap().request, other.as_bytes());
         assert!(session.anchor().is_none());
     }
+}
+
+#[tokio::test]
+async fn what_is_given_up_is_in_the_archive_before_it_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"), ArchiveOptions::default());
+    let archived = || policy(WINDOW, Arc::new(Approximate)).with_archive(archive.clone());
+    let mut messages = vec![json!({"role": "user", "content": "Make all tests pass."})];
+    for (index, output) in outputs().iter().enumerate().take(40) {
+        let id = format!("call_{index}");
+        let function = json!({"name": "shell", "arguments": "{}"});
+        let call = json!({"id": id, "type": "function", "function": function});
+        messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
+    }
+    let request = json!({"messages": messages}).to_string();
+    // A name that no file can have.
+    let session = Guard::new(archived()).session("user 7/chat: 1");
+    let fitted = session.fit(request.clone(), None).await.unwrap();
+    assert!(fitted.compaction.is_some_and(|done| done.removed.len() > 5));
+    let restored = archive.restore(&fitted.request, None, None).unwrap();
+    assert!(restored.is_exact());
+    assert_eq!(restored.text, request);
+
+    // In code, each message is there by itself.
+    let session = Guard::new(archived()).resume("code", steps(300));
+    let removed = session.before_call(None).await.compaction.unwrap().removed;
+    let results = removed.iter().filter_map(|message| Some((message, message.result()?.1)));
+    for (message, result) in results {
+        let handle = Digest::of_message(message).handle();
+        assert_eq!(archive.find(&handle, Some("code")).unwrap().text, result.text);
+    }
+
+    // Where nothing can be kept, nothing is given up.
+    let taken = folder.path().join("taken");
+    std::fs::write(&taken, "a file").unwrap();
+    let full = Archive::at(&taken, ArchiveOptions::default());
+    let failures = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&failures);
+    let observer = move |_: &str, event: &Event| {
+        if let Event::NotArchived { error, .. } = event {
+            told.lock().unwrap().push(error.clone());
+        }
+    };
+    let policy = policy(WINDOW, Arc::new(Approximate)).with_archive(full);
+    let session = Guard::observed(policy, vec![Arc::new(observer)]).resume("full", steps(300));
+    for _ in 0..3 {
+        assert!(session.before_call(None).await.compaction.is_none());
+        assert_eq!(session.conversation(), steps(300));
+    }
+    let failures = std::mem::take(&mut *failures.lock().unwrap());
+    assert!(failures.len() == 1 && failures[0].contains("taken"), "{failures:?}");
 }

@@ -20,7 +20,7 @@ const LEAST_DIGITS: usize = 6;
 
 impl Digest {
     /// The digest of these bytes.
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         blake3::hash(bytes).into()
     }
 

@@ -24,6 +24,7 @@
 //! ```
 
 mod compact;
+mod keep;
 mod meter;
 mod policy;
 mod session;
@@ -107,6 +108,12 @@ impl Guard {
             observers.add(move |event| observer(&session, event));
         }
         observers
+    }
+
+    /// The names of the sessions that are alive.
+    fn names(&self) -> HashSet<String> {
+        let sessions = locked(&self.0.sessions).clone();
+        sessions.iter().filter_map(Weak::upgrade).map(|session| session.name().to_owned()).collect()
     }
 
     /// Removes full texts of truncated results that are too old or too many, if it is time to. What a conversation

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use brute_core::TokenCounter;
 
 use super::Compact;
+use crate::archive::{Archive, way_back};
 use crate::config::{Config, PolicyError};
 use crate::formats::{Document, ReadError, ReadOptions};
 use crate::ladder::{Budget, Compactor};
@@ -19,6 +20,7 @@ pub struct Policy {
     counter: Arc<dyn TokenCounter>,
     compact: Arc<dyn Compact>,
     keep: Arc<[String]>,
+    archive: Option<Archive>,
     truncator: Truncator,
     image_rule: Option<ImageRule>,
 }
@@ -32,10 +34,15 @@ impl Policy {
     pub fn of(config: &Config, model: Option<&str>) -> Result<Self, PolicyError> {
         let room = config.room(model)?;
         let image_rule = room.model.as_ref().map(|model| model.image_rule);
-        let compactor = config.ladder_in(room)?;
+        let archive = Archive::new(config.archive.clone());
+        let mut compactor = config.ladder_in(room)?;
+        if archive.is_some() {
+            // The configuration of the one who asks names the archive as well.
+            compactor = compactor.retrieving(|message| Some(way_back(message, "")));
+        }
         let truncator = Truncator::new(config.truncate.clone())?;
         let model = config.window.model.as_deref().or(model).map(str::to_owned);
-        Ok(Self { model, image_rule, ..Self::new(compactor, truncator) })
+        Ok(Self { model, image_rule, archive, ..Self::new(compactor, truncator) })
     }
 
     /// A policy made in code.
@@ -46,6 +53,7 @@ impl Policy {
             counter: Arc::clone(compactor.counter()),
             keep: compactor.keep().into(),
             compact: Arc::new(compactor),
+            archive: None,
             truncator,
             image_rule: None,
         }
@@ -65,6 +73,13 @@ impl Policy {
     #[must_use]
     pub fn with_compactor(self, compact: impl Compact + 'static) -> Self {
         Self { compact: Arc::new(compact), ..self }
+    }
+
+    /// The same with an archive of what compactions give up. A compaction that cannot be archived is not made. How a
+    /// model gets something back is for [`Compactor::retrieving`] to say.
+    #[must_use]
+    pub fn with_archive(self, archive: Archive) -> Self {
+        Self { archive: Some(archive), ..self }
     }
 
     /// The same for calls of `model`. What was learned of another model is forgotten where it comes into force.
@@ -96,6 +111,11 @@ impl Policy {
     /// Tools whose calls and results have to stay.
     pub(super) fn keep(&self) -> &Arc<[String]> {
         &self.keep
+    }
+
+    /// Where what compactions give up goes.
+    pub(super) fn archive(&self) -> Option<&Archive> {
+        self.archive.as_ref()
     }
 
     /// Reads a request whose images count as the model counts them.

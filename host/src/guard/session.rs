@@ -7,9 +7,11 @@ use brute_core::{Conversation, InvalidConversation, Media, MessageId, Part, Role
 
 use tracing::{Instrument, info_span};
 
+use super::keep::Keeper;
 use super::meter::Meter;
 use super::{Guard, Job, Policy, locked};
-use crate::formats::{ReadError, Usage, WriteOptions};
+use crate::archive::ArchiveError;
+use crate::formats::{Document, ReadError, Usage, WriteOptions};
 use crate::ladder::{Anchor, Budget, Compaction, Event, Observers, Trigger};
 
 /// A conversation that is kept within its window. A clone is another handle on the same conversation.
@@ -22,6 +24,7 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// Held while a compaction is under way, and by nobody else.
     flight: tokio::sync::Mutex<()>,
+    keeper: Keeper,
 }
 
 struct State {
@@ -57,6 +60,10 @@ pub struct Fitted {
 }
 
 impl Shared {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(super) fn conversation(&self) -> Conversation {
         locked(&self.state).conversation.clone()
     }
@@ -73,7 +80,7 @@ impl Session {
             trigger: Trigger::default(),
         };
         let (state, flight) = (Mutex::new(state), tokio::sync::Mutex::default());
-        Self(Arc::new(Shared { guard, name, state, flight }))
+        Self(Arc::new(Shared { guard, name, state, flight, keeper: Keeper::default() }))
     }
 
     pub(super) fn downgrade(&self) -> Weak<Shared> {
@@ -184,6 +191,11 @@ impl Session {
     /// Belongs before *every* call of the model, inside the loop over its tools. Dropping the future gives up on a
     /// compaction, and leaves the conversation as it was. Needs a tokio runtime with timers.
     pub async fn before_call(&self, tools: Option<&str>) -> Ready {
+        self.made_ready(tools, None).await
+    }
+
+    /// `document` is what the conversation was read from, if it was.
+    async fn made_ready(&self, tools: Option<&str>, document: Option<&Arc<Document>>) -> Ready {
         if let Ok(ready) = self.due(tools) {
             return ready;
         }
@@ -207,6 +219,9 @@ impl Session {
             gen_ai.request.model = due.policy.model(),
         );
         let compaction = due.policy.compact().compact(job).instrument(span).await;
+        if let Err(error) = self.archive(&due, &compaction, document).await {
+            return self.not_archived(&due, &compaction, &error);
+        }
         self.commit(compaction, &due)
     }
 
@@ -225,6 +240,32 @@ impl Session {
         }
         let (conversation, generation) = (state.conversation.clone(), state.generation);
         Err(Box::new(Due { conversation, budget, policy, generation }))
+    }
+
+    async fn archive(
+        &self,
+        due: &Due,
+        compaction: &Compaction,
+        document: Option<&Arc<Document>>,
+    ) -> Result<(), ArchiveError> {
+        let Some(archive) = due.policy.archive() else { return Ok(()) };
+        let guard = self.0.guard.clone();
+        let live = move || guard.names();
+        self.0.keeper.keep(archive, self.name(), compaction, document, live).await
+    }
+
+    /// Leaves the conversation as it is, since what a compaction gave up would be nowhere. Another attempt waits for
+    /// growth, as after one that gave nothing.
+    fn not_archived(&self, due: &Due, compaction: &Compaction, error: &ArchiveError) -> Ready {
+        let ready = {
+            let state = &mut *locked(&self.0.state);
+            state.trigger.settle(&due.budget, compaction.before, false);
+            state.ready(None)
+        };
+        let (before, duration) = (compaction.before, compaction.duration);
+        let error = error.to_string();
+        self.observers().tell(|| Event::NotArchived { before, error, duration });
+        ready
     }
 
     /// Puts what a compaction made of what was due in its place, with what was appended meanwhile behind it, and
@@ -294,9 +335,10 @@ impl Session {
         usage: Option<Usage>,
     ) -> Result<Fitted, ReadError> {
         let policy = self.policy_of(&locked(&self.0.state));
-        let document = policy.read(request.into())?;
+        let document = Arc::new(policy.read(request.into())?);
         self.turn_to(document.conversation(), usage);
-        let compaction = self.before_call(document.tools_text().as_deref()).await.compaction;
+        let tools = document.tools_text();
+        let compaction = self.made_ready(tools.as_deref(), Some(&document)).await.compaction;
         let write = |now: &Conversation| document.write(now, &WriteOptions::default()).into_owned();
         let request = self.read(write);
         if compaction.is_some() {

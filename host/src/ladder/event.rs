@@ -102,6 +102,15 @@ pub enum Event {
         /// How long the compaction took.
         duration: Duration,
     },
+    /// What a compaction gave up could not be archived: nothing was done.
+    NotArchived {
+        /// The size that was to become smaller.
+        before: u64,
+        /// Why.
+        error: String,
+        /// How long the compaction took.
+        duration: Duration,
+    },
     /// No layer could give anything. The conversation is as it was.
     CompactFailed {
         /// The size, before and after.
