@@ -25,35 +25,52 @@ use super::{TestHost, generate, laws};
 use crate::{Approximate, Conversation, Plan, Strategy};
 
 /// Blocks (turns and steps) of the longest conversation that is tried.
-const BLOCKS: usize = 16;
+const BLOCKS: u32 = 16;
+
+/// The most characters of a message that are shown, a few lines of a terminal: longer texts are one word many
+/// times over.
+const SHOWN_CHARS: usize = 300;
+
+/// The most messages that are shown, about a screen of them: whoever reads on would read a log.
+const SHOWN_MESSAGES: usize = 30;
 
 /// The smallest conversation that was found on which a layer breaks a law.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counterexample {
     /// The law, and how it was broken.
     pub broken: String,
-    /// The conversation.
+    /// The conversation; empty if the law is about none.
     pub conversation: Conversation,
     /// What it was to be reduced to, in tokens by [`Approximate`].
     pub target: u64,
 }
 
-/// The law first, then the conversation, a message a line.
+/// The law first, then the conversation, a message a line, with what is long cut short.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.broken)?;
-        write!(f, "with a target of {} tokens, on this conversation:", self.target)?;
-        for message in self.conversation.messages() {
-            write!(f, "\n  {message:?}")?;
+        f.write_str(&self.broken)?;
+        let messages = self.conversation.messages();
+        if messages.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        write!(f, "\nwith a target of {} tokens, on this conversation:", self.target)?;
+        for message in messages.iter().take(SHOWN_MESSAGES) {
+            let whole = format!("{message:?}");
+            let shown: String = whole.chars().take(SHOWN_CHARS).collect();
+            let rest = if shown.len() < whole.len() { "…" } else { "" };
+            write!(f, "\n  {shown}{rest}")?;
+        }
+        match messages.len().saturating_sub(SHOWN_MESSAGES) {
+            0 => Ok(()),
+            more => write!(f, "\n  … and {more} more messages"),
+        }
     }
 }
 
 impl std::error::Error for Counterexample {}
 
-/// Tries `strategy` on `cases` conversations, with targets from nothing to more than all of it, with and
-/// without a summarizer. The same cases each time.
+/// Tries `strategy` on `cases` conversations, small ones first, with targets from nothing to more than all of it,
+/// with and without a summarizer. The same cases each time.
 ///
 /// # Errors
 /// The first law that it breaks, on the smallest conversation that shows it.
@@ -61,24 +78,31 @@ pub fn check(strategy: &dyn Strategy, cases: u32) -> Result<(), Box<Counterexamp
     try_all(strategy, cases, |_| {})
 }
 
-/// Tries `strategy` as [`check`] does, and gives each law `limit` on each conversation. What takes longer is
-/// left behind on a thread, since nothing can end it.
+/// Tries `strategy` as [`check`] does, then has `end` drop it and say how that went, and gives each law `limit` on
+/// each conversation. What takes longer is left behind on a thread, since nothing can end it.
 ///
 /// # Errors
 /// The first law that it breaks, on the smallest conversation that shows it; or the one that it did not come to
 /// the end of, on the first.
 pub fn check_in_time(
     strategy: Arc<dyn Strategy>,
+    end: impl FnOnce(Arc<dyn Strategy>) -> Result<(), String> + Send + 'static,
     cases: u32,
     limit: Duration,
 ) -> Result<(), Box<Counterexample>> {
     let (tell, told) = mpsc::channel();
     let work = move || {
         // Who no longer waits does not want to know.
-        let done = try_all(&*strategy, cases, |trial| drop(tell.send(Told::Begun(trial))));
-        drop(tell.send(Told::Done(done)));
+        let begin = |trial| drop(tell.send(Told::Begun(trial)));
+        let done = try_all(&*strategy, cases, begin);
+        if done.is_err() {
+            return drop(tell.send(Told::Done(done)));
+        }
+        begin(Trial::alone("end"));
+        let ended = end(strategy);
+        drop(tell.send(Told::Done(ended.map_err(|why| Trial::alone("end").broken(&why)))));
     };
-    let mut trial = Trial { law: "start", conversation: Conversation::default(), target: 0 };
+    let mut trial = Trial::alone("start");
     let why = match thread::Builder::new().spawn(work) {
         Err(error) => format!("there is no thread for it: {error}"),
         Ok(_) => loop {
@@ -90,8 +114,7 @@ pub fn check_in_time(
             }
         },
     };
-    let Trial { law, conversation, target } = trial;
-    Err(Box::new(Counterexample { broken: format!("{law}: {why}"), conversation, target }))
+    Err(trial.broken(&why))
 }
 
 /// What is tried next: laws, and what on.
@@ -101,21 +124,49 @@ struct Trial {
     target: u64,
 }
 
+impl Trial {
+    /// One that is about no conversation.
+    fn alone(law: &'static str) -> Self {
+        Self { law, conversation: Conversation::default(), target: 0 }
+    }
+
+    fn broken(self, why: &str) -> Box<Counterexample> {
+        let Self { law, conversation, target } = self;
+        Box::new(Counterexample { broken: format!("{law}: {why}"), conversation, target })
+    }
+}
+
 /// What is heard of the tries.
 enum Told {
     Begun(Trial),
     Done(Result<(), Box<Counterexample>>),
 }
 
+/// Tries growing conversations: what never returns cannot be made smaller afterwards.
 fn try_all(
     strategy: &dyn Strategy,
     cases: u32,
     begin: impl Fn(Trial),
 ) -> Result<(), Box<Counterexample>> {
+    let (each, over) = (cases / BLOCKS, cases % BLOCKS);
+    (1..=BLOCKS).try_for_each(|blocks| {
+        // What cannot be shared out goes to the longest.
+        let cases = each + u32::from(blocks > BLOCKS - over);
+        try_up_to(blocks as usize, strategy, cases, &begin)
+    })
+}
+
+/// Tries conversations of up to so many blocks.
+fn try_up_to(
+    blocks: usize,
+    strategy: &dyn Strategy,
+    cases: u32,
+    begin: &impl Fn(Trial),
+) -> Result<(), Box<Counterexample>> {
     let max_shrink_iters = 10_000;
     let config = Config { cases, max_shrink_iters, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let tried = (generate::conversation(BLOCKS), 0_u64..110);
+    let tried = (generate::conversation(blocks + 1), 0_u64..110);
     let sized = tried.prop_map(|(conversation, share)| {
         let target = conversation.clone().measure(&Approximate) * share / 100;
         (conversation, target)
@@ -154,16 +205,17 @@ fn try_all(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::notation;
     use crate::{Edit, Host, LayerError, Window};
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    /// Drops the newest message, whatever it is.
-    struct DropsLast;
+    /// Drops what it may, a run at a time.
+    struct DropsOne;
 
-    impl Strategy for DropsLast {
+    impl Strategy for DropsOne {
         fn plan(&self, window: &Window<'_>, _: &dyn Host) -> Result<Plan, LayerError> {
-            let last = window.len().saturating_sub(1);
-            Ok(Plan::of(vec![Edit::Drop { span: last..window.len() }]))
+            let runs = window.free_runs(0..window.len());
+            Ok(Plan::of(runs.into_iter().take(1).map(|span| Edit::Drop { span }).collect()))
         }
     }
 
@@ -194,24 +246,84 @@ mod tests {
         }
     }
 
+    /// Declines, and panics when it is dropped.
+    struct Bomb;
+
+    impl Strategy for Bomb {
+        fn plan(&self, _: &Window<'_>, _: &dyn Host) -> Result<Plan, LayerError> {
+            Ok(Plan::decline())
+        }
+    }
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("not without a word");
+        }
+    }
+
+    fn dropped(strategy: Arc<dyn Strategy>) -> Result<(), String> {
+        drop(strategy);
+        Ok(())
+    }
+
+    #[test]
+    fn a_layer_has_to_end_well_and_in_time() {
+        let limit = Duration::from_millis(500);
+        let hangs = |_| loop {
+            thread::park();
+        };
+        let fine = || Arc::new(Hangs(AtomicU32::new(u32::MAX)));
+        for (found, told) in [
+            (check_in_time(Arc::new(Bomb), dropped, 16, limit), Some("end: it panicked")),
+            (check_in_time(fine(), |_| Err("no".to_owned()), 16, limit), Some("end: no")),
+            (check_in_time(fine(), hangs, 16, limit), Some("end: not done within 500ms")),
+            (check_in_time(fine(), dropped, 16, limit), None),
+        ] {
+            assert_eq!(found.err().map(|found| found.to_string()).as_deref(), told);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_a_conversation_is_a_screen_of_it() {
+        let long = "user wordx100000\n".repeat(100);
+        let conversation = notation::conversation(&long);
+        let found = Counterexample { broken: "law: no".to_owned(), conversation, target: 7 };
+        let shown = found.to_string();
+        assert!(shown.chars().count() < (SHOWN_CHARS + 4) * (SHOWN_MESSAGES + 2), "{shown}");
+        assert!(shown.ends_with("\n  … and 70 more messages"), "{shown}");
+    }
+
+    #[test]
+    fn as_many_conversations_are_tried_as_asked_for() {
+        for cases in [1, 15, 16, 17, 100] {
+            let tried = AtomicU32::new(0);
+            let count = |trial: Trial| {
+                // With and without a summarizer.
+                tried.fetch_add(u32::from(trial.law == "progress"), Ordering::Relaxed);
+            };
+            try_all(&Hangs(AtomicU32::new(u32::MAX)), cases, count).unwrap();
+            assert_eq!(tried.into_inner(), 2 * cases);
+        }
+    }
+
     #[test]
     fn a_layer_that_never_returns_is_told_by_the_law_that_it_hangs_in() {
         let limit = Duration::from_millis(500);
         // A run asks twice, since the same window has to give the same plan.
         for (plans, law) in [(0, "progress"), (1, "progress"), (2, "idempotent"), (3, "progress")] {
             let hangs = Arc::new(Hangs(AtomicU32::new(plans)));
-            let found = check_in_time(hangs, 64, limit).unwrap_err();
+            let found = check_in_time(hangs, dropped, 64, limit).unwrap_err();
             assert_eq!(found.broken, format!("{law}: not done within 500ms"), "{plans}");
-            assert!(!found.conversation.is_empty());
+            assert!((1..=8).contains(&found.conversation.len()), "{found}");
         }
-        assert_eq!(check_in_time(Arc::new(Fails), 64, limit), check(&Fails, 64));
+        assert_eq!(check_in_time(Arc::new(Fails), dropped, 64, limit), check(&Fails, 64));
     }
 
     #[test]
     fn a_layer_that_breaks_a_law_is_shown_on_a_small_conversation() {
-        let found = check(&DropsLast, 256).unwrap_err();
+        let found = check(&DropsOne, 256).unwrap_err();
         assert!(found.broken.starts_with("idempotent: "), "{found}");
-        assert!(found.conversation.len() <= 3, "{found}");
-        assert_eq!(check(&DropsLast, 256).unwrap_err(), found);
+        assert!(found.conversation.len() <= 8, "{found}");
+        assert_eq!(check(&DropsOne, 256).unwrap_err(), found);
     }
 }

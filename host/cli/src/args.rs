@@ -2,11 +2,12 @@
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use brute_host::formats::Format;
-use brute_host::quantity::Span;
+use brute_host::quantity::{QuantityError, Span};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
 /// Keeps an agent's conversation within the model's window.
@@ -109,26 +110,37 @@ pub(crate) enum Plugins {
         files: Vec<PathBuf>,
     },
     /// Try the layers of a library on made-up conversations; this runs its code
-    Test {
-        /// The library
-        file: PathBuf,
+    Test(PluginTest),
+}
 
-        /// Only this layer
-        #[arg(long, value_name = "NAME")]
-        layer: Option<String>,
+#[derive(Debug, Args)]
+pub(crate) struct PluginTest {
+    /// The library
+    pub(crate) file: PathBuf,
 
-        /// An option of the layer, e.g. keep-steps=1 (may be repeated)
-        #[arg(long, value_name = "KEY=VALUE")]
-        option: Vec<String>,
+    /// Only this layer
+    #[arg(long, value_name = "NAME")]
+    pub(crate) layer: Option<String>,
 
-        /// How many conversations
-        #[arg(long, value_name = "N", default_value_t = 1000)]
-        cases: u32,
+    /// An option of the layer, e.g. keep-steps=1 (may be repeated)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) option: Vec<String>,
 
-        /// How long each law may take on each conversation
-        #[arg(long, value_name = "DURATION", default_value = "60s")]
-        timeout: Span,
-    },
+    /// How many conversations
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) cases: u32,
+
+    /// How long each law may take on each conversation
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = some_time)]
+    pub(crate) timeout: Span,
+}
+
+fn some_time(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    match Duration::from(span).is_zero() {
+        true => Err("it leaves no time".to_owned()),
+        false => Ok(span),
+    }
 }
 
 /// Which conversation, and how to read it.

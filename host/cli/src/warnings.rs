@@ -1,7 +1,9 @@
 //! What the library warns of while it works, for people: a line each on standard error.
 
 use std::fmt::{self, Write as _};
+use std::sync::{Arc, mpsc};
 
+use brute_core::Strategy;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -19,14 +21,31 @@ pub(crate) fn warn(text: &str) {
 
 /// Shows what is told from here on.
 pub(crate) fn show() {
+    let shown = |level, told: Told| {
+        let text = format!("{}{}", told.message, told.fields);
+        match level {
+            Level::ERROR => {
+                output::say(&format!("{}: {}", styled(BAD, "error"), excerpt(&text, LONGEST)));
+            }
+            _ => warn(&text),
+        }
+    };
     // There is one for the whole program, and this is the only place that sets it.
-    let _ = tracing::subscriber::set_global_default(Shown);
+    let _ = tracing::subscriber::set_global_default(Listener(shown));
 }
 
-/// Shows warnings and errors, and has no use for spans.
-struct Shown;
+/// Drops a strategy, and says why that failed: of a layer of a plugin, a warning is all that tells.
+pub(crate) fn ended(strategy: Arc<dyn Strategy>) -> Result<(), String> {
+    let (tell, told) = mpsc::channel();
+    let heard = move |_, Told { cause, .. }| drop(cause.map(|cause| tell.send(cause)));
+    tracing::subscriber::with_default(Listener(heard), || drop(strategy));
+    told.try_recv().map_or(Ok(()), Err)
+}
 
-impl Subscriber for Shown {
+/// Hears warnings and errors, and has no use for spans.
+struct Listener<F>(F);
+
+impl<F: Fn(Level, Told) + Send + Sync + 'static> Subscriber for Listener<F> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && *metadata.level() <= Level::WARN
     }
@@ -34,13 +53,7 @@ impl Subscriber for Shown {
     fn event(&self, event: &Event<'_>) {
         let mut told = Told::default();
         event.record(&mut told);
-        let text = format!("{}{}", told.message, told.fields);
-        match *event.metadata().level() {
-            Level::ERROR => {
-                output::say(&format!("{}: {}", styled(BAD, "error"), excerpt(&text, LONGEST)));
-            }
-            _ => warn(&text),
-        }
+        (self.0)(*event.metadata().level(), told);
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -58,6 +71,8 @@ impl Subscriber for Shown {
 struct Told {
     message: String,
     fields: String,
+    /// The field of this name, by itself.
+    cause: Option<String>,
 }
 
 impl Visit for Told {
@@ -66,6 +81,9 @@ impl Visit for Told {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "cause" {
+            self.cause = Some(format!("{value:?}"));
+        }
         // Writing to memory cannot fail.
         let _ = match field.name() {
             "message" => write!(self.message, "{value:?}"),

@@ -7,6 +7,7 @@
 mod cli {
     mod archive;
     mod configuration;
+    mod conformance;
     mod files;
     mod input;
     mod output;

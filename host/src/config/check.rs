@@ -9,7 +9,7 @@ use super::diagnostic::Diagnostic;
 use super::node::{Entry, Kind, Node, Table};
 use super::resolve::with_key;
 use super::show::toml_value;
-use crate::layers::{Candidates, Field, Layers, Shape, nearest, one_of, schema_of};
+use crate::layers::{Candidates, Field, LayerKind, Layers, Shape, nearest, one_of, schema_of};
 use crate::plugins::Plugins;
 use crate::quantity::{ByteSize, Span};
 
@@ -99,6 +99,18 @@ impl Checker<'_> {
             self.table(table, &all, Scope::Layer(name), &path);
         }
         true
+    }
+
+    /// Looks at the options of a layer by themselves.
+    pub(super) fn options(&mut self, options: &mut Node, kind: &LayerKind) {
+        if let Some(table) = options.table_mut() {
+            self.table(
+                table,
+                &kind.fields().iter().collect::<Vec<_>>(),
+                Scope::Layer(&kind.name),
+                "",
+            );
+        }
     }
 
     /// Looks at the keys that every rung has, where nothing is known about the others.

@@ -52,6 +52,15 @@ impl Entry {
     }
 }
 
+/// `key=word` with quotes, if they are what is missing.
+fn unquoted(text: &str) -> Option<String> {
+    let (key, value) = text.split_once('=')?;
+    let value = value.trim();
+    let is_word = value.starts_with(|char: char| char.is_alphabetic() || "/.~".contains(char))
+        && !value.contains(['"', '\'', '\\', '\n']);
+    is_word.then(|| format!("{}=\"{value}\"", key.trim()))
+}
+
 impl Node {
     /// A table without keys, written nowhere.
     pub(super) fn empty() -> Self {
@@ -67,8 +76,16 @@ impl Node {
             let mut diagnostic = Diagnostic::error(tidy(error.message()), "")
                 .at(source, error.span().unwrap_or(end..end));
             if matches!(source.origin, Origin::Set(_)) {
-                diagnostic = diagnostic
-                    .help("write `key=value` as in the file; strings need quotes: 'window.model=\"gpt-4o\"'");
+                let example = match unquoted(&source.text) {
+                    Some(quoted) => {
+                        diagnostic.message = "a string needs quotes".to_owned();
+                        quoted
+                    }
+                    None => "window.model=\"gpt-4o\"".to_owned(),
+                };
+                diagnostic = diagnostic.help(format!(
+                    "write `key=value` as in the file; strings need quotes: '{example}'"
+                ));
             }
             diagnostics.push(diagnostic);
         }

@@ -1,19 +1,18 @@
 //! `brute plugins`: layers in dynamic libraries.
 
+mod test;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use brute_core::abi::Manifest;
-use brute_core::testing::conformance;
 use brute_host::config::{Diagnostic, Severity};
-use brute_host::plugins::{self, Plugin, PluginFile, Status, Trust, Verdict};
+use brute_host::plugins::{Plugin, PluginFile, Status, Trust, Verdict};
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use crate::args::{Global, Plugins};
 use crate::exit::{Done, Exit, Failure};
-use crate::style::{BAD, DIM, GOOD, HEAD, WARN, counted, styled};
+use crate::style::{BAD, DIM, GOOD, HEAD, WARN, styled};
 use crate::{output, setup, warnings};
 
 pub(crate) fn run(global: &Global, args: &Plugins) -> Done {
@@ -22,9 +21,7 @@ pub(crate) fn run(global: &Global, args: &Plugins) -> Done {
         Plugins::Inspect { file, json } => inspect(global, file, *json),
         Plugins::Trust { files } => trust(global, files),
         Plugins::Untrust { files } => untrust(global, files),
-        Plugins::Test { file, layer, option, cases, timeout } => {
-            test(file, layer.as_deref(), option, *cases, Duration::from(*timeout))
-        }
+        Plugins::Test(args) => test::run(args),
     }
 }
 
@@ -220,55 +217,4 @@ fn store(global: &Global) -> Result<PathBuf, Failure> {
 
 fn read(path: &Path) -> Result<PluginFile, Failure> {
     PluginFile::read(path).map_err(|error| Failure::input(format!("`{}`: {error}", path.display())))
-}
-
-/// Whoever names a library here wants its code to run.
-fn test(path: &Path, only: Option<&str>, options: &[String], cases: u32, limit: Duration) -> Done {
-    let kinds = plugins::load_file(path).map_err(|error| {
-        if !error.report.is_empty() {
-            output::say(&error.report);
-        }
-        Failure::input(error.to_string())
-    })?;
-    let options = options_of(options)?;
-    let chosen = kinds.iter().filter(|kind| only.is_none_or(|name| kind.name == name));
-    let mut conforms = true;
-    let mut tried = 0;
-    for kind in chosen {
-        tried += 1;
-        let kind = kind.clone().within(limit);
-        let strategy = kind.build(Value::Object(options.clone())).map_err(|error| {
-            Failure::configuration(format!("`{}` does not take these options: {error}", kind.name))
-        })?;
-        let name = styled(HEAD, &kind.name);
-        match conformance::check_in_time(strategy, cases, limit) {
-            Ok(()) => {
-                let cases = counted(u64::from(cases), "conversation");
-                output::text(&format!("{}  {name}: {cases}\n", styled(GOOD, "ok")))?;
-            }
-            Err(found) => {
-                conforms = false;
-                output::text(&format!("{}  {name}: {found}\n", styled(BAD, "no")))?;
-            }
-        }
-    }
-    if tried == 0 {
-        let names: Vec<&str> = kinds.iter().map(|kind| kind.name.as_str()).collect();
-        let message = format!("it has no such layer, but {}", names.join(", "));
-        return Err(Failure::configuration(message));
-    }
-    Ok(if conforms { Exit::Fitted } else { Exit::NotFitted })
-}
-
-/// `keep-steps=1`, each a line as in a file.
-fn options_of(given: &[String]) -> Result<Map<String, Value>, Failure> {
-    let mut options = Map::new();
-    for line in given {
-        let read: Map<String, Value> = toml::from_str(line).map_err(|error| {
-            let message = error.message();
-            Failure::configuration(format!("`--option {line}`: {message}; write `key=value`"))
-        })?;
-        options.extend(read);
-    }
-    Ok(options)
 }

@@ -154,13 +154,13 @@ fn keys_set_on_the_command_line() {
 
     ## no quotes
     exit 2
-    error: string values must be quoted, expected literal string
+    error: a string needs quotes
      --> --set:1:20
       |
     1 | summarizer.backend=extract
       |                    ^^^^^^^
       |
-      = help: write `key=value` as in the file; strings need quotes: 'window.model="gpt-4o"'
+      = help: write `key=value` as in the file; strings need quotes: 'summarizer.backend="extract"'
 
     ## wrong type
     exit 2

@@ -12,7 +12,7 @@ fn library() -> String {
     format!("plugins/{}", file_name("mirror"))
 }
 
-fn file_name(plugin: &str) -> String {
+pub(crate) fn file_name(plugin: &str) -> String {
     format!("{DLL_PREFIX}brute_{plugin}{DLL_SUFFIX}")
 }
 
@@ -25,7 +25,7 @@ fn place() -> Place {
 }
 
 /// Puts the library of a plugin that cargo built where `to` says.
-fn copy(place: &Place, plugin: &str, to: &str) {
+pub(crate) fn copy(place: &Place, plugin: &str, to: &str) {
     let test = std::env::current_exe().expect("a test is a file");
     let built = test.parent().expect("a file is in a folder").join(file_name(plugin));
     std::fs::copy(built, place.path(to)).expect("cargo built the library");
@@ -228,36 +228,6 @@ fn a_library_is_looked_at_without_running_it() {
         assert!(ended.code == Some(3) && ended.err.contains(why), "{}", ended.err);
         assert_eq!(place.brute(&format!("plugins trust {file}")).code, Some(3));
     }
-}
-
-#[test]
-fn a_library_is_tried_on_made_up_conversations() {
-    let place = place();
-    let tried =
-        place.brute(&format!("plugins test {} --cases 50 --option keep-steps=2", library()));
-    assert_eq!(
-        (tried.code, tried.out.as_str()),
-        (Some(0), "ok  mirror: 50 conversations\n"),
-        "{}",
-        tried.err
-    );
-    let unknown = place.brute(&format!("plugins test {} --option keep=2", library()));
-    assert!(
-        unknown.code == Some(2) && unknown.err.contains("unknown field `keep`"),
-        "{}",
-        unknown.err
-    );
-    assert_eq!(place.brute(&format!("plugins test {} --layer other", library())).code, Some(2));
-    copy(&place, "faulty", "plugins/faulty.so");
-    let faulty = |act: &str| {
-        let option = format!("--layer faulty --option 'act=\"{act}\"' --timeout 1s");
-        place.brute(&format!("plugins test plugins/faulty.so {option}"))
-    };
-    let hangs = faulty("hang");
-    assert_eq!(hangs.code, Some(1), "{}", hangs.err);
-    assert!(hangs.out.starts_with("no  faulty: progress: not done within 1s"), "{}", hangs.out);
-    let never = faulty("hang-in-build");
-    assert!(never.code == Some(2) && never.err.contains("not done within 1s"), "{}", never.err);
 }
 
 #[test]

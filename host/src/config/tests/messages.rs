@@ -35,7 +35,7 @@ fn set_is_pointed_into() {
       |
       = help: did you mean `size`?
 
-    error: string values must be quoted, expected literal string
+    error: a string needs quotes
      --> --set:1:14
       |
     1 | window.model=gpt-4o
