@@ -76,8 +76,9 @@ impl Loader {
                 self.diagnostics.push(diagnostic.at(&place.0, place.1));
             }
         }
-        let limit = read.as_ref().and_then(|read| read.timeout).map(Duration::from);
-        if limit.is_some_and(|limit| limit.is_zero()) {
+        let mut limit = read.as_ref().and_then(|read| read.timeout).map(Duration::from);
+        // None is built within one that is refused: it would fail by that.
+        if limit.take_if(|limit| limit.is_zero()).is_some() {
             let message = "`timeout` is 0, which leaves the layer no time";
             let diagnostic = Diagnostic::error(message, format!("{path}.timeout"));
             self.report(item, &["timeout"], diagnostic.help("leave it out for the usual one"));
@@ -183,6 +184,39 @@ impl Loader {
             let diagnostic = Diagnostic::warning(message, format!("ladder[{index}].when.above"))
                 .help("give an amount between `compact-to` and the window, or leave `when` out");
             self.report(item, &["when", "above"], diagnostic);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::thread;
+
+    use super::super::{Origin, Source, Sources, load};
+    use super::*;
+    use crate::layers::Layers;
+
+    #[test]
+    fn a_time_limit_of_nothing_is_one_error() {
+        let slow = |_| -> Result<Arc<dyn Strategy>, _> {
+            thread::sleep(Duration::from_millis(50));
+            Err(BuildError::Form("it was built".to_owned()))
+        };
+        let kind = LayerKind::new("slow", "", "1", false, serde_json::json!({}), slow);
+        let layers = Layers::built_in().with(kind.in_library(Path::new("libslow.so")));
+        for timeout in ["0", "\"0s\""] {
+            let text = format!("[[ladder]]\nlayer = \"slow\"\ntimeout = {timeout}\n");
+            let name = "brute.toml".to_owned();
+            let project = Some(Source { name, text, origin: Origin::Project });
+            let said = load(&Sources { project, ..Sources::default() }, &layers).diagnostics;
+            let said: Vec<_> = said.iter().map(|one| one.message.as_str()).collect();
+            let built = "`slow` does not take these options: it was built";
+            assert_eq!(
+                said,
+                [built, "`timeout` is 0, which leaves the layer no time"],
+                "{timeout}"
+            );
         }
     }
 }
