@@ -66,12 +66,20 @@ pub(crate) fn run(args: &[String]) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Checks that no layer of ours has this name: two of a name cannot stand side by side, wherever their crates are.
+fn check_free(workspace: &Workspace, name: &str) -> Result<()> {
+    let package = format!("brute-{name}");
+    match workspace.packages.iter().find(|taken| taken.name == package) {
+        Some(taken) => {
+            Err(format!("the name `{name}` is taken: `{package}` is in `{}`", taken.folder))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Makes a member of the workspace; its folder.
 fn inside(root: &Path, workspace: &Workspace, name: &str) -> Result<PathBuf> {
-    let package = format!("brute-{name}");
-    if let Some(taken) = workspace.packages.iter().find(|taken| taken.name == package) {
-        return Err(format!("the name `{name}` is taken: `{package}` is in `{}`", taken.folder));
-    }
+    check_free(workspace, name)?;
     let manifest = root.join("Cargo.toml");
     let read = fs::read_to_string(&manifest)
         .map_err(|error| format!("could not read `{}`: {error}", manifest.display()))?;
@@ -93,6 +101,7 @@ fn outside(
     dir: &Path,
     git: Option<&str>,
 ) -> Result<PathBuf> {
+    check_free(workspace, name)?;
     let failed = |error: io::Error| format!("folder `{}`: {error}", dir.display());
     let absolute = path::absolute(dir).map_err(failed)?;
     let mut above = absolute.ancestors();
@@ -200,8 +209,30 @@ mod tests {
 
         let error = inside(root, &workspace, "first").unwrap_err();
         assert!(error.contains("plugins/first` is there already"), "{error}");
-        let error = inside(root, &workspace, "tool-results").unwrap_err();
-        assert!(error.contains("is taken") && error.contains("strategies/tool-results"), "{error}");
+    }
+
+    #[test]
+    fn no_crate_gets_the_name_of_a_layer_of_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        let root = project::root();
+        let workspace = metadata::workspace(&root).unwrap();
+        let is_layer =
+            |folder: &str| folder.starts_with("strategies/") || folder.starts_with("plugins/");
+        let layers: Vec<_> =
+            workspace.packages.iter().filter(|package| is_layer(&package.folder)).collect();
+        assert!(layers.len() > 5, "{layers:?}");
+        for package in layers {
+            let name = package.name.strip_prefix("brute-").unwrap();
+            for made in [
+                inside(&root, &workspace, name),
+                outside(&root, &workspace, name, &elsewhere, None),
+            ] {
+                let error = made.unwrap_err();
+                assert!(error.contains("is taken") && error.contains(&package.folder), "{error}");
+            }
+        }
+        assert!(!elsewhere.exists());
     }
 
     #[test]
