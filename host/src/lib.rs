@@ -15,6 +15,7 @@ mod limit;
 pub mod models;
 pub mod plugins;
 pub mod quantity;
+pub mod shown;
 pub mod summarizers;
 pub mod system;
 pub mod tokens;

@@ -14,6 +14,7 @@ mod warnings;
 
 use std::process::ExitCode;
 
+use brute_host::shown::shown_lines;
 use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, Verb};
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(Failure { exit, message }) => {
             if !message.is_empty() {
+                let message = shown_lines(&message);
                 output::say(&format!("{}: {message}", style::styled(style::BAD, "error")));
             }
             exit.into()

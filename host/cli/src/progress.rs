@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use brute_core::LogLevel;
 use brute_host::ladder::Event;
+use brute_host::shown::shown;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
@@ -50,7 +51,7 @@ impl Progress {
     /// Takes in an event.
     pub(crate) fn follow(&self, event: &Event) {
         match event {
-            Event::LayerStart { rung } => self.bar.set_message(format!("asking `{rung}`")),
+            Event::LayerStart { rung } => self.bar.set_message(format!("asking `{}`", shown(rung))),
             Event::Log { rung, level: LogLevel::Warn, message } => {
                 if let Ok(mut warnings) = self.warnings.lock() {
                     warnings.push(Warning { rung: rung.clone(), message: message.clone() });

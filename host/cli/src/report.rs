@@ -5,6 +5,7 @@
 
 use brute_host::formats::Document;
 use brute_host::ladder::{Blocker, Compaction, NotAsked, Outcome, RungReport, RungResult};
+use brute_host::shown::{shown, shown_lines};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -125,13 +126,14 @@ pub(crate) fn heading(
         format!("down to {}", number(budget.request(budget.target()))),
     ];
     if let Some(model) = &sizing.model {
-        pieces[0].push_str(&format!(" ({model})"));
+        pieces[0].push_str(&format!(" ({})", shown(model)));
     }
     if budget.overhead() > 0 {
         pieces.push(format!("tool schemas and framing take {}", number(budget.overhead())));
     }
     let head = format!(
-        "{name}: {}, {} tokens",
+        "{}: {}, {} tokens",
+        shown(name),
         counted(document.wire_len() as u64, "message"),
         number(budget.request(done.before))
     );
@@ -151,23 +153,28 @@ pub(crate) fn rungs(sizing: &Sizing, done: &Compaction) -> String {
     let mut table = style::table(&header, &[3, 4, 5, 6, 7, 8]);
     for (index, rung) in of_requests(sizing, done).enumerate() {
         let asked = !matches!(rung.result, RungResult::NotAsked { .. });
-        let shown = |value: u64| if asked { number(value) } else { String::new() };
+        let sized = |value: u64| if asked { number(value) } else { String::new() };
         table.add_row([
             (index + 1).to_string(),
-            rung.rung.clone(),
+            shown(&rung.rung),
             result(&rung.result).to_owned(),
-            shown(rung.before),
-            shown(rung.after),
-            shown(rung.before - rung.after),
-            shown(rung.edits as u64),
-            shown(rung.summarizer_calls as u64),
+            sized(rung.before),
+            sized(rung.after),
+            sized(rung.before - rung.after),
+            sized(rung.edits as u64),
+            sized(rung.summarizer_calls as u64),
             if asked { style::duration(rung.duration) } else { String::new() },
         ]);
     }
     let mut text = style::lines(&table);
     for rung in &done.rungs {
         if let RungResult::Failed { reason, .. } = &rung.result {
-            text.push_str(&format!("\n{} `{}`: {reason}", styled(BAD, "failed"), rung.rung));
+            text.push_str(&format!(
+                "\n{} `{}`: {}",
+                styled(BAD, "failed"),
+                shown(&rung.rung),
+                shown_lines(reason)
+            ));
         }
     }
     text.push('\n');

@@ -14,6 +14,7 @@ use brute_host::formats::Document;
 use brute_host::ladder::{Compaction, Compactor};
 use brute_host::layers::{Layers, nearest};
 use brute_host::plugins::{Plugins, TRUST_VARIABLE};
+use brute_host::shown::shown;
 use brute_host::system::words_of;
 
 use crate::args::{self, Global};
@@ -68,7 +69,7 @@ pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure
         std::env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()).collect();
     // A relative one would hold in every folder that its user goes to, whoever made it.
     if let Some(folder) = named.iter().find(|folder| folder.is_relative()) {
-        let folder = folder.display();
+        let folder = shown(folder.display());
         let message = format!("`{TRUST_VARIABLE}` names `{folder}`, which is no absolute path");
         return Err(Failure::configuration(message));
     }
@@ -223,6 +224,7 @@ pub(crate) fn say_unknown_tools(config: &Config, document: &Document) {
         }
         let meant = nearest(tool, called.iter().copied());
         let meant = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+        let (tool, meant) = (shown(tool), shown(meant));
         output::say(&format!(
             "{}: `[keep]` names the tool `{tool}`, of which this session has no call{meant}",
             styled(WARN, "note")

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use brute_host::shown::is_odd;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
 /// Something that went well.
@@ -67,7 +68,7 @@ pub(crate) fn excerpt(text: &str, most: usize) -> String {
             words.push(' ');
         }
         // A character that is not printed as itself would garble a terminal.
-        words.extend(word.chars().filter(|character| !character.is_control()));
+        words.extend(word.chars().filter(|character| !is_odd(*character)));
         if width(&words) > most {
             let cut = console::truncate_str(&words, most.saturating_sub(1), "");
             return format!("{}…", cut.trim_end());
@@ -170,6 +171,7 @@ mod tests {
         assert_eq!(excerpt("a\n  b\tc", 10), "a b c");
         assert_eq!(excerpt("one two three", 8), "one two…");
         assert_eq!(excerpt("\u{1b}[31mred", 10), "[31mred");
+        assert_eq!(excerpt("a\u{202e}b\u{2066}c\u{2028}d", 10), "abc d");
         assert_eq!(excerpt("日本語の文", 7), "日本語…");
     }
 

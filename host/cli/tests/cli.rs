@@ -17,4 +17,5 @@ mod cli {
     mod samples;
     mod sizes;
     mod summarizer;
+    mod trust;
 }

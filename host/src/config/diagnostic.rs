@@ -7,6 +7,8 @@ use std::sync::Arc;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
+use crate::shown::shown;
+
 /// Where a value came from, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
@@ -129,15 +131,15 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let title = level.primary_title(self.message.as_str());
-        let help = self.help.as_ref().map(|help| Level::HELP.message(help.as_str()));
+        let title = level.primary_title(shown(&self.message));
+        let help = self.help.as_ref().map(|help| Level::HELP.message(shown(help)));
         let group = match &self.place {
             Some(place) => {
                 let text = place.source.text.as_str();
                 let span = printable(text, &place.span);
                 let annotation = AnnotationKind::Primary.span(span);
                 let snippet =
-                    Snippet::source(text).path(place.source.name.as_str()).annotation(annotation);
+                    Snippet::source(text).path(shown(&place.source.name)).annotation(annotation);
                 title.element(snippet)
             }
             None => Group::with_title(title),
@@ -164,14 +166,14 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
             let (line, column) = place.source.position(place.span.start);
-            write!(f, "{}:{line}:{column}: ", place.source.name)?;
+            write!(f, "{}:{line}:{column}: ", shown(&place.source.name))?;
         }
         let severity = match self.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        write!(f, "{severity}: {}", self.message)?;
-        self.help.as_ref().map_or(Ok(()), |help| write!(f, " ({help})"))
+        write!(f, "{severity}: {}", shown(&self.message))?;
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, " ({})", shown(help)))
     }
 }
 

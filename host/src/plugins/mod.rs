@@ -36,6 +36,7 @@ use brute_core::{Host, LayerError, Plan, Strategy, Window};
 
 use crate::layers::{BuildError, LayerKind, Layers};
 use crate::limit::within;
+use crate::shown::{is_odd, shown};
 use crate::system::words_of;
 
 pub use file::{Digest, FileError, PluginFile};
@@ -89,7 +90,7 @@ pub enum Status {
 
 /// A file that gave no layers.
 #[derive(Debug, thiserror::Error)]
-#[error("plugin `{}`: {reason}", path.display())]
+#[error("plugin `{}`: {}", shown(path.display()), shown(reason))]
 pub struct PluginError {
     /// The file.
     pub path: PathBuf,
@@ -132,9 +133,8 @@ impl Plugins {
             match libraries(path) {
                 Ok(found) => found.iter().for_each(|file| plugins.look(file, listed, trust)),
                 Err(error) => {
-                    plugins
-                        .missing
-                        .push((listed, format!("`{}`: {}", path.display(), words_of(&error))));
+                    let path = shown(path.display());
+                    plugins.missing.push((listed, format!("`{path}`: {}", words_of(&error))));
                 }
             }
         }
@@ -187,7 +187,7 @@ impl Plugins {
         let Some(plugin) = self.without(name) else {
             return (format!("there is no layer `{name}`"), layers.suggest(name));
         };
-        let (file, why) = (plugin.path.display(), plugin.why_not().unwrap_or_default());
+        let (file, why) = (shown(plugin.path.display()), plugin.why_not().unwrap_or_default());
         let message = format!("the layer `{name}` is in `{file}`, which was not loaded: {why}");
         (message, plugin.help().unwrap_or_default())
     }
@@ -205,20 +205,21 @@ impl Plugins {
 impl Plugin {
     /// Why it was not loaded, on one line; nothing if it was.
     pub fn why_not(&self) -> Option<String> {
-        Some(match &self.status {
+        let why = match &self.status {
             Status::Loaded(_) => return None,
             Status::Copy { of } => format!("it is a copy of `{}`", of.display()),
             Status::Untrusted(Verdict::Changed) => "it has changed since it was trusted".to_owned(),
             Status::Untrusted(_) => "it is not trusted".to_owned(),
             Status::Refused { reason, .. } | Status::Clashing { reason, .. } => reason.clone(),
-        })
+        };
+        Some(shown(why))
     }
 
     /// What to do about that, if it is in the user's hands.
     pub fn help(&self) -> Option<String> {
         match &self.status {
             Status::Untrusted(_) => {
-                let path = shell_word(&self.path.to_string_lossy());
+                let path = shell_word(&self.path);
                 Some(format!(
                     "a plugin runs with your rights; if you trust it, say `brute plugins trust {path}`"
                 ))
@@ -229,12 +230,23 @@ impl Plugin {
     }
 }
 
-/// A word as a shell reads it back, since people paste what they are advised.
-fn shell_word(word: &str) -> String {
+/// A path as a shell reads it back, since people paste what they are advised. One that cannot be shown as it is
+/// is spelled in ASCII.
+fn shell_word(path: &Path) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+".contains(char);
-    match word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    match path.to_str() {
+        Some(word) if word.chars().all(is_plain) => word.to_owned(),
+        Some(word) if !word.contains(is_odd) => format!("'{}'", word.replace('\'', "'\\''")),
+        _ => {
+            let bytes = path.as_os_str().as_encoded_bytes().iter();
+            let spelled = bytes.map(|&byte| match byte {
+                b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+                b' '..=b'~' => char::from(byte).to_string(),
+                // Three digits whatever follows, as every shell that knows these quotes reads them.
+                _ => format!("\\{byte:03o}"),
+            });
+            format!("$'{}'", spelled.collect::<String>())
+        }
     }
 }
 
@@ -327,5 +339,31 @@ impl From<BuildFailure> for BuildError {
             None if failure.panicked => Self::Failed(failure.message),
             None => Self::Form(failure.message),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_word_that_a_shell_reads_back() {
+        for (path, word) in [
+            ("/a/b-1.so", "/a/b-1.so"),
+            ("/it's here.so", r"'/it'\''s here.so'"),
+            ("/naïve.so", "'/naïve.so'"),
+            ("/new\nline\u{1b}[31m'\\.so", r"$'/new\012line\033[31m\'\\.so'"),
+            ("/\u{202e}1.so", r"$'/\342\200\2561.so'"),
+        ] {
+            assert_eq!(shell_word(Path::new(path)), word);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_is_no_text_is_a_word_too() {
+        use std::os::unix::ffi::OsStrExt;
+        let path = Path::new(std::ffi::OsStr::from_bytes(b"/a\xff1.so"));
+        assert_eq!(shell_word(path), r"$'/a\3771.so'");
     }
 }

@@ -2,6 +2,7 @@
 
 use brute_host::config::Diagnostic;
 use brute_host::plugins::Plugins;
+use brute_host::shown::shown;
 use brute_host::truncation::Truncator;
 use serde::Serialize;
 
@@ -46,7 +47,7 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
             ok: true,
             found: match files.is_empty() {
                 true => "no brute.toml; the defaults hold".to_owned(),
-                false => files.join(", "),
+                false => shown(files.join(", ")),
             },
         },
         Phase { name: "keys and values", ok: !failed, found: findings(&loaded.diagnostics) },
@@ -54,7 +55,7 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
     phases.extend(plugins(&loaded.plugins));
     if let Some(config) = &loaded.config {
         let rungs: Vec<&str> = config.ladder.iter().map(|rung| rung.name.as_str()).collect();
-        let found = if rungs.is_empty() { "no rung".to_owned() } else { rungs.join(" > ") };
+        let found = if rungs.is_empty() { "no rung".to_owned() } else { shown(rungs.join(" > ")) };
         phases.push(Phase { name: "ladder", ok: true, found });
         let model = config.window.model.as_deref();
         phases.push(
@@ -74,7 +75,7 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
                     ok: true,
                     found: "by the model that a session names".to_owned(),
                 },
-                (Err(error), _) => Phase { name: "window", ok: false, found: error.to_string() },
+                (Err(error), _) => Phase { name: "window", ok: false, found: shown(error) },
             },
         );
         phases.push(spill(config));
@@ -125,14 +126,14 @@ fn spill(config: &brute_host::config::Config) -> Phase {
     let name = "tool output";
     let truncator = match Truncator::new(config.truncate.clone()) {
         Ok(truncator) => truncator,
-        Err(error) => return Phase { name, ok: false, found: error.to_string() },
+        Err(error) => return Phase { name, ok: false, found: shown(error) },
     };
     let found = match truncator.spill().path() {
         Some(path) if truncator.spill().is_readable() => {
-            format!("full texts go to {}", path.display())
+            format!("full texts go to {}", shown(path.display()))
         }
         Some(path) => {
-            format!("full texts go to {}, where the model cannot read them", path.display())
+            format!("full texts go to {}, where the model cannot read them", shown(path.display()))
         }
         None => styled(DIM, "full texts are not saved"),
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use brute_core::{Message, Part, Place};
 use brute_host::formats::Document;
+use brute_host::shown::shown;
 use comfy_table::Table;
 use serde::Serialize;
 
@@ -129,7 +130,7 @@ impl Sums {
         let whole = self.tokens;
         let model = self.model.as_ref().map_or_else(String::new, |model| format!(" for {model}"));
         let messages = counted(self.messages as u64, "message");
-        let head = format!("{name}: {messages}, {} tokens", number(whole));
+        let head = format!("{}: {messages}, {} tokens", shown(name), number(whole));
         let format =
             format!("{} ({}), counted by {}{model}", self.format, self.carrier, self.counter);
         let format = style::wrapped(&format, 0);
@@ -160,7 +161,7 @@ impl Sums {
             tools.sort_by_key(|(_, tool)| std::cmp::Reverse(tool.call_tokens + tool.result_tokens));
             for (name, tool) in tools {
                 table.add_row([
-                    name.clone(),
+                    shown(name),
                     number(tool.calls as u64),
                     number(tool.call_tokens),
                     number(tool.result_tokens),

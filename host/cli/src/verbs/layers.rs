@@ -1,8 +1,8 @@
 //! `brute layers`: all layers and their options.
 
 use brute_host::layers::LayerKind;
+use brute_host::shown::{shown, shown_lines};
 use serde::Serialize;
-use std::path::Path;
 
 use crate::args::{Global, Layers};
 use crate::exit::{Done, Exit, Failure};
@@ -17,7 +17,7 @@ struct Layer<'a> {
     summary: &'a str,
     needs_summarizer: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    plugin: Option<&'a Path>,
+    plugin: Option<String>,
     options: &'a serde_json::Value,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn run(global: &Global, args: &Layers) -> Done {
             version: &kind.version,
             summary: &kind.summary,
             needs_summarizer: kind.needs_summarizer,
-            plugin: kind.plugin.as_deref(),
+            plugin: kind.plugin.as_ref().map(|path| path.display().to_string()),
             options: &kind.schema,
         });
         output::json(&layers.collect::<Vec<_>>())?;
@@ -49,24 +49,24 @@ pub(crate) fn run(global: &Global, args: &Layers) -> Done {
 
 fn text(kind: &LayerKind) -> String {
     let plugin = match &kind.plugin {
-        Some(path) => styled(DIM, &format!("\n  from {}", path.display())),
+        Some(path) => styled(DIM, &format!("\n  from {}", shown(path.display()))),
         None => String::new(),
     };
     let needs = if kind.needs_summarizer { " (needs `[summarizer]`)" } else { "" };
     let mut text = format!(
         "{} {}\n  {}{needs}{plugin}\n",
-        styled(HEAD, &kind.name),
-        styled(DIM, &kind.version),
-        kind.summary
+        styled(HEAD, &shown(&kind.name)),
+        styled(DIM, &shown(&kind.version)),
+        shown(&kind.summary)
     );
     for field in kind.fields() {
         let default = field.default.as_ref().map_or_else(
             || ", not set by default".to_owned(),
             |default| format!(", default {default}"),
         );
-        let kind = styled(DIM, &format!("{}{default}", field.shape.words()));
-        text.push_str(&format!("\n  {}: {kind}\n", styled(HEAD, &field.name)));
-        for line in field.doc.lines() {
+        let kind = styled(DIM, &shown(format!("{}{default}", field.shape.words())));
+        text.push_str(&format!("\n  {}: {kind}\n", styled(HEAD, &shown(&field.name))));
+        for line in shown_lines(&field.doc).lines() {
             text.push_str(format!("      {line}").trim_end());
             text.push('\n');
         }

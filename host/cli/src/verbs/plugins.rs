@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use brute_core::abi::Manifest;
 use brute_host::config::{Diagnostic, Severity};
 use brute_host::plugins::{Plugin, PluginFile, Status, Trust, Verdict};
+use brute_host::shown::shown;
 use serde::Serialize;
 
 use crate::args::{Global, Plugins};
@@ -29,7 +30,7 @@ pub(crate) fn run(global: &Global, args: &Plugins) -> Done {
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Listed {
-    path: PathBuf,
+    path: String,
     loaded: bool,
     trusted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +84,7 @@ fn list(global: &Global, json: bool) -> Done {
     }
     if json {
         let listed = found.files.iter().map(|plugin| Listed {
-            path: plugin.path.clone(),
+            path: plugin.path.display().to_string(),
             loaded: matches!(plugin.status, Status::Loaded(_)),
             trusted: is_trusted(&sources.trust, plugin.file.as_ref()),
             why_not: plugin.why_not(),
@@ -108,7 +109,7 @@ fn is_trusted(trust: &Trust, file: Option<&PluginFile>) -> bool {
 }
 
 fn listed_text(plugin: &Plugin, trust: &Trust) -> String {
-    let mut text = styled(HEAD, &plugin.path.display().to_string());
+    let mut text = styled(HEAD, &shown(plugin.path.display()));
     let state = match plugin.why_not() {
         None => styled(GOOD, "loaded"),
         Some(why) => format!("{}: {why}", styled(BAD, "not loaded")),
@@ -128,16 +129,16 @@ fn described(file: &PluginFile, trust: &Trust) -> String {
     let mut text = String::new();
     for layer in &file.manifest.strategies {
         let needs = if layer.needs_summarizer { " (needs `[summarizer]`)" } else { "" };
-        let version = styled(DIM, &layer.version);
-        let name = styled(HEAD, &layer.name);
-        let _ = writeln!(text, "  {name} {version}  {}{needs}", layer.summary);
+        let version = styled(DIM, &shown(&layer.version));
+        let name = styled(HEAD, &shown(&layer.name));
+        let _ = writeln!(text, "  {name} {version}  {}{needs}", shown(&layer.summary));
     }
     let verdict = match trust.of(file) {
         Verdict::Trusted => "trusted",
         Verdict::Unknown => "not trusted",
         Verdict::Changed => "changed since it was trusted",
     };
-    let _ = writeln!(text, "  built against {}", file.manifest);
+    let _ = writeln!(text, "  built against {}", shown(&file.manifest));
     let _ = writeln!(text, "  {verdict}, blake3 {}", file.digest);
     text
 }
@@ -150,7 +151,7 @@ fn inspect(global: &Global, path: &Path, json: bool) -> Done {
     });
     if json {
         output::json(&Listed {
-            path: file.path.clone(),
+            path: file.path.display().to_string(),
             loaded: false,
             trusted: is_trusted(&trust, Some(&file)),
             why_not: None,
@@ -158,7 +159,7 @@ fn inspect(global: &Global, path: &Path, json: bool) -> Done {
         })?;
         return Ok(Exit::Fitted);
     }
-    let path = styled(HEAD, &file.path.display().to_string());
+    let path = styled(HEAD, &shown(file.path.display()));
     let fits = match file.fits() {
         true => String::new(),
         false => {
@@ -181,7 +182,7 @@ fn trust(global: &Global, paths: &[PathBuf]) -> Done {
             Verdict::Changed => "trusted as it is now",
             Verdict::Trusted => "trusted already",
         };
-        let path = file.path.display();
+        let path = shown(file.path.display());
         output::say(&format!("{} {path} (blake3 {})", styled(GOOD, did), file.digest));
     }
     Ok(Exit::Fitted)
@@ -195,9 +196,10 @@ fn untrust(global: &Global, paths: &[PathBuf]) -> Done {
     for (path, removed) in paths.iter().zip(removed.map_err(Failure::configuration)?) {
         match removed {
             Some(was) => {
-                output::say(&format!("{} {}", styled(GOOD, "trusted no longer"), was.display()));
+                let was = shown(was.display());
+                output::say(&format!("{} {was}", styled(GOOD, "trusted no longer")));
             }
-            None => unknown.push(format!("`{}`", path.display())),
+            None => unknown.push(format!("`{}`", shown(path.display()))),
         }
     }
     match unknown.is_empty() {
@@ -216,5 +218,6 @@ fn store(global: &Global) -> Result<PathBuf, Failure> {
 }
 
 fn read(path: &Path) -> Result<PluginFile, Failure> {
-    PluginFile::read(path).map_err(|error| Failure::input(format!("`{}`: {error}", path.display())))
+    PluginFile::read(path)
+        .map_err(|error| Failure::input(format!("`{}`: {error}", shown(path.display()))))
 }

@@ -8,7 +8,7 @@ use super::place::{Place, SMALL};
 const LADDER: &str =
     "[plugins]\npath = [\"plugins\"]\n\n[[ladder]]\nlayer = \"mirror\"\nkeep-steps = 1\n";
 
-fn library() -> String {
+pub(crate) fn library() -> String {
     format!("plugins/{}", file_name("mirror"))
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn file_name(plugin: &str) -> String {
 }
 
 /// A place with a plugin in it, and a `brute.toml` whose ladder names its layer.
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let place = Place::with([("brute.toml", LADDER), ("small.json", SMALL)]).with_own_file();
     std::fs::create_dir(place.path("plugins")).expect("a folder can be made");
     copy(&place, "mirror", &library());

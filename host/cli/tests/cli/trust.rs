@@ -1,0 +1,75 @@
+//! Whose word loads a plugin, and what names and files of others do to a terminal.
+#![cfg(unix)]
+
+use std::fs;
+use std::process::Output;
+
+use super::place::{Place, SMALL};
+use super::plugins::{library, place};
+
+/// A name that writes lines and colors, and turns around what follows it.
+const ODD: &str = "new\nline\u{1b}[31m\u{202e}\u{2066}\u{2028}.so";
+
+/// The same, as it is shown.
+const SHOWN: &str = r"new\nline\u{1b}[31m\u{202e}\u{2066}\u{2028}.so";
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// A place with a plugin of a name that no terminal should see.
+fn odd() -> Place {
+    let place = place();
+    fs::rename(place.path(&library()), place.path(&format!("plugins/{ODD}"))).expect("it moves");
+    fs::write(place.path(&format!("plugins/not{ODD}")), "words").expect("a file can be written");
+    fs::write(place.path(ODD), SMALL).expect("a file can be written");
+    place
+}
+
+#[test]
+fn names_of_others_reach_no_terminal_as_they_are() {
+    let place = odd();
+    let named = format!("plugins/{ODD}");
+    for (line, file) in [
+        ("plugins list", ""),
+        ("check", ""),
+        ("layers mirror", ""),
+        ("layers mirror --trust-plugins plugins", ""),
+        ("plugins list --trust-plugins plugins", ""),
+        ("plugins inspect", &named),
+        ("plugins inspect", "missing\u{1b}[31m\n\u{202e}"),
+        ("plugins trust", &named),
+        ("plugins untrust", &named),
+        ("plugins untrust", &named),
+        ("count", ODD),
+        ("explain --to 1 --trust-plugins plugins", ODD),
+    ] {
+        let mut command = place.command(line);
+        command.args(Some(file).filter(|file| !file.is_empty()));
+        let output = command.output().expect("it runs");
+        let said = words(&output);
+        let odd = |char: char| char != '\n' && brute_host::shown::is_odd(char);
+        assert!(!said.contains(odd), "{line}: {said:?}");
+        assert!(!said.lines().any(|line| line.starts_with("line")), "{line}: {said}");
+        assert!(file.starts_with("missing") || said.contains(SHOWN), "{line}: {said}");
+    }
+}
+
+#[test]
+fn a_command_that_is_advised_is_one_that_a_shell_reads() {
+    let place = odd();
+    let listed = place.brute("plugins list").out;
+    let advised = listed.split("say `brute ").nth(1).expect("a command is advised");
+    let line = advised.split('`').next().expect("it ends");
+    let script = format!("{} {line}", env!("CARGO_BIN_EXE_brute"));
+    let mut shell = std::process::Command::new("bash");
+    let configured = place.command("");
+    for (name, value) in configured.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    let Ok(ended) = shell.args(["-c", &script]).current_dir(place.path("")).output() else {
+        return;
+    };
+    assert!(ended.status.success(), "{script}: {}", words(&ended));
+    assert_eq!(place.brute("layers mirror").code, Some(0));
+}
