@@ -9,19 +9,21 @@ use std::path::{Path, PathBuf};
 use super::Sources;
 use super::diagnostic::{Origin, Source};
 use crate::plugins::{TRUST_FILE_NAME, Trust};
+use crate::shown::shown;
 use crate::system::words_of;
 
 /// The name of the file.
 pub const FILE_NAME: &str = "brute.toml";
 
 /// The environment variable that names the user's file, instead of `brute/brute.toml` in the folder
-/// for configuration (`$XDG_CONFIG_HOME`, on Linux). Empty, there is none.
+/// for configuration (`$XDG_CONFIG_HOME`, on Linux). Empty, there is none; else it is an absolute path, since
+/// a relative one would be another file in every folder, whoever made it.
 pub const USER_FILE_VARIABLE: &str = "BRUTE_CONFIG";
 
 /// Where the files of a configuration are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
-    /// The user's file.
+    /// The user's file; absolute, or it is not read.
     pub user: Option<PathBuf>,
     /// The project's.
     pub project: Option<PathBuf>,
@@ -36,7 +38,7 @@ pub struct Places {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The system does not give it.
-    #[error("cannot read `{}`: {}", path.display(), words_of(error))]
+    #[error("cannot read `{}`: {}", shown(path.display()), words_of(error))]
     Io {
         /// The file.
         path: PathBuf,
@@ -44,12 +46,18 @@ pub enum ReadError {
         error: io::Error,
     },
     /// It is no text.
-    #[error("`{}` is not UTF-8 text: line {line} holds other bytes", path.display())]
+    #[error("`{}` is not UTF-8 text: line {line} holds other bytes", shown(path.display()))]
     NotText {
         /// The file.
         path: PathBuf,
         /// The line of the first such byte, from 1.
         line: usize,
+    },
+    /// It is the user's, but the current folder says which.
+    #[error("`{USER_FILE_VARIABLE}` names `{}`, which is no absolute path", shown(path.display()))]
+    Relative {
+        /// The file.
+        path: PathBuf,
     },
 }
 
@@ -59,6 +67,8 @@ impl Places {
     pub fn find(cwd: &Path, asked: Option<&Path>) -> Self {
         let folder = directories::ProjectDirs::from("", "", "brute");
         let usual = folder.map(|folder| folder.config_dir().join(FILE_NAME));
+        // With a relative `HOME`, it would be a file of the folder that its user happens to be in.
+        let usual = usual.filter(|file| file.is_absolute());
         Self::of(cwd, asked, env::var_os(USER_FILE_VARIABLE), usual)
     }
 
@@ -71,8 +81,8 @@ impl Places {
         let trust = usual.as_ref().map(|file| file.with_file_name(TRUST_FILE_NAME));
         let user = match variable {
             Some(name) if name.is_empty() => None,
-            // Named, but not there: reading it will say so.
-            Some(name) => Some(cwd.join(name)),
+            // Named, but not there or relative: reading it will say so.
+            Some(name) => Some(name.into()),
             None => usual.filter(|path| path.is_file()),
         };
         let nearest = || cwd.ancestors().map(|folder| folder.join(FILE_NAME)).find(|f| f.is_file());
@@ -107,6 +117,9 @@ impl Places {
 }
 
 fn read(path: &Path, cwd: &Path, origin: Origin) -> Result<Source, ReadError> {
+    if origin == Origin::User && path.is_relative() {
+        return Err(ReadError::Relative { path: path.into() });
+    }
     let bytes = fs::read(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -165,12 +178,24 @@ mod tests {
         let places = Places::of(
             root.path(),
             Some(Path::new("binary.toml")),
-            Some("missing.toml".into()),
+            Some(root.path().join("missing.toml").into()),
             None,
         );
         let errors: Vec<_> =
             places.read(root.path()).unwrap_err().iter().map(ToString::to_string).collect();
         assert!(errors[0].starts_with("cannot read `") && errors[0].contains("missing.toml`: "));
         assert!(errors[1].ends_with("binary.toml` is not UTF-8 text: line 2 holds other bytes"));
+    }
+
+    #[test]
+    fn a_relative_path_is_no_file_of_the_users() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("own.toml"), "version = 1\n").unwrap();
+        for name in ["own.toml", "./own.toml", "../own.toml", ".", "new\nline\u{1b}"] {
+            let errors = Places::of(root.path(), None, Some(name.into()), None).read(root.path());
+            let error = errors.unwrap_err()[0].to_string();
+            let expected = format!("`BRUTE_CONFIG` names `{}`, which is no", shown(name));
+            assert!(error.starts_with(&expected), "{error}");
+        }
     }
 }

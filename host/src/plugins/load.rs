@@ -102,6 +102,8 @@ impl PrivateCopy {
         // The usual temporary folder may be one that no code is mapped from.
         let cache = directories::ProjectDirs::from("", "", "brute")
             .map(|folders| folders.cache_dir().join("plugins"))
+            // With a relative `HOME`, it would be in whatever folder this is.
+            .filter(|folder| folder.is_absolute())
             .filter(|folder| fs::create_dir_all(folder).is_ok());
         let folder = match cache {
             Some(cache) => TempDir::new_in(cache).or_else(|_| TempDir::new()),

@@ -67,11 +67,13 @@ impl Place {
 
     /// The command, set up to see nothing of the machine but this folder.
     pub(crate) fn command(&self, line: &str) -> Command {
+        let own = Some(self.own).filter(|own| !own.is_empty());
+        let own = own.map_or_else(PathBuf::new, |own| self.path(own));
         let mut command = Command::new(env!("CARGO_BIN_EXE_brute"));
         command
             .args(words(line))
             .current_dir(self.folder.path())
-            .env("BRUTE_CONFIG", self.own)
+            .env("BRUTE_CONFIG", own)
             .env_remove("BRUTE_TRUST_PLUGINS")
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR_FORCE");

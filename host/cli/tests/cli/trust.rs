@@ -1,7 +1,9 @@
 //! Whose word loads a plugin, and what names and files of others do to a terminal.
 #![cfg(unix)]
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::process::Output;
 
 use super::place::{Place, SMALL};
@@ -12,6 +14,16 @@ const ODD: &str = "new\nline\u{1b}[31m\u{202e}\u{2066}\u{2028}.so";
 
 /// The same, as it is shown.
 const SHOWN: &str = r"new\nline\u{1b}[31m\u{202e}\u{2066}\u{2028}.so";
+
+/// Runs `brute` with one more variable, or without it.
+fn with(place: &Place, line: &str, variable: &str, value: Option<&OsStr>) -> Output {
+    let mut command = place.command(line);
+    match value {
+        Some(value) => command.env(variable, value),
+        None => command.env_remove(variable),
+    };
+    command.output().expect("it runs")
+}
 
 fn words(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
@@ -72,4 +84,29 @@ fn a_command_that_is_advised_is_one_that_a_shell_reads() {
     };
     assert!(ended.status.success(), "{script}: {}", words(&ended));
     assert_eq!(place.brute("layers mirror").code, Some(0));
+}
+
+#[test]
+fn a_relative_home_brings_no_trust_along() {
+    let place = place();
+    assert_eq!(place.brute(&format!("plugins trust {}", library())).code, Some(0));
+    fs::create_dir(place.path(".config")).expect("a folder can be made");
+    fs::rename(place.path("brute"), place.path(".config/brute")).expect("it moves");
+    for (home, code) in [(place.path("").into_os_string(), 0), (".".into(), 2), ("./".into(), 2)] {
+        let mut command = place.command("check");
+        command.env_remove("XDG_CONFIG_HOME").env("HOME", &home);
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(code), "{home:?}: {}", words(&output));
+    }
+}
+
+#[test]
+fn a_relative_file_is_not_the_users() {
+    let place = Place::with([("own.toml", "[window]\nsize = 5000\n")]);
+    let absolute = place.path("own.toml").into_os_string();
+    for (name, code) in [(absolute.as_os_str(), 0), (OsStr::from_bytes(b"own.toml"), 2)] {
+        let output = with(&place, "check", "BRUTE_CONFIG", Some(name));
+        assert_eq!(output.status.code(), Some(code), "{}", words(&output));
+        assert_eq!(words(&output).contains("which is no absolute path"), code == 2);
+    }
 }
