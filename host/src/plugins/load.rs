@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use brute_core::abi::{HEADER_SYMBOL, Header, Library, Manifest};
 
@@ -86,7 +87,8 @@ fn library(path: &Path, file: &PluginFile) -> Result<Library, LoadError> {
 /// The bytes that were looked at, where nobody else can write. Opening the file itself would open whatever
 /// stands there by then; and a library that is found beside it would be one that nobody has trusted.
 ///
-/// The copy goes once it is open, where the system lets a file go that is mapped.
+/// The copy goes once it is open, where the system lets a file go that is mapped. That of a library which ends
+/// the process goes when it is old.
 struct PrivateCopy {
     path: PathBuf,
     _folder: TempDir,
@@ -106,13 +108,34 @@ impl PrivateCopy {
             .filter(|folder| folder.is_absolute())
             .filter(|folder| fs::create_dir_all(folder).is_ok());
         let folder = match cache {
-            Some(cache) => TempDir::new_in(cache).or_else(|_| TempDir::new()),
+            Some(cache) => {
+                sweep(&cache);
+                TempDir::new_in(cache).or_else(|_| TempDir::new())
+            }
             None => TempDir::new(),
         };
         let folder = folder.map_err(failed)?;
         let path = folder.path().join(file.name());
         fs::write(&path, bytes).map_err(failed)?;
         Ok(Self { path, _folder: folder })
+    }
+}
+
+/// A copy that is still needed is younger: it takes no longer than opening it.
+const OLD: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Removes old copies from the folder `cache`. What cannot be removed stays.
+fn sweep(cache: &Path) {
+    let is_old = |entry: &fs::DirEntry| {
+        let made = entry.metadata().ok().filter(fs::Metadata::is_dir)?.modified().ok()?;
+        Some(SystemTime::now().duration_since(made).ok()? > OLD)
+    };
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        // As temporary folders are called.
+        let is_copy = entry.file_name().as_encoded_bytes().starts_with(b".tmp");
+        if is_copy && is_old(&entry) == Some(true) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -157,4 +180,33 @@ unsafe fn open(path: &Path) -> Result<libloading::os::windows::Library, libloadi
 fn reason(error: &libloading::Error) -> String {
     let said = error.source().map_or_else(|| error.to_string(), ToString::to_string);
     said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_old_copies_are_swept() {
+        let cache = tempfile::tempdir().unwrap();
+        let age = |name: &str, age: Duration| {
+            let folder = cache.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("copy.so"), "bytes").unwrap();
+            fs::File::open(&folder).unwrap().set_modified(SystemTime::now() - age).unwrap();
+        };
+        age(".tmpold", 2 * OLD);
+        age(".tmpyoung", OLD / 2);
+        age("other", 2 * OLD);
+        std::os::unix::fs::symlink(cache.path().join("other"), cache.path().join(".tmplink"))
+            .unwrap();
+        // What is no copy of a library, but has the age, and what would lead out of the folder.
+        fs::write(cache.path().join(".tmpfile"), "").unwrap();
+        sweep(cache.path());
+        let entries = fs::read_dir(cache.path()).unwrap();
+        let mut left: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".tmpfile", ".tmplink", ".tmpyoung", "other"]);
+        assert!(cache.path().join("other/copy.so").exists());
+    }
 }
