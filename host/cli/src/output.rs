@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+use brute_host::shown::shown;
 use brute_host::system::words_of;
 use serde::Serialize;
 
@@ -56,7 +57,7 @@ fn json_line(value: &impl Serialize) -> Vec<u8> {
 /// Writes a file through a temporary one beside it, so that a full disk leaves what was there.
 pub(crate) fn file(asked: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: &io::Error| {
-        Failure::input(format!("cannot write `{}`: {}", asked.display(), words_of(error)))
+        Failure::input(format!("cannot write `{}`: {}", shown(asked.display()), words_of(error)))
     };
     // A link stays one: what it names is written.
     let named = std::fs::canonicalize(asked);

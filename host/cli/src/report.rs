@@ -133,7 +133,7 @@ pub(crate) fn heading(
     }
     let head = format!(
         "{}: {}, {} tokens",
-        shown(name),
+        name,
         counted(document.wire_len() as u64, "message"),
         number(budget.request(done.before))
     );

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use brute_host::config::Config;
 use brute_host::formats::{Document, ReadOptions};
+use brute_host::shown::shown;
 use brute_host::system::words_of;
 
 use crate::args;
@@ -15,7 +16,7 @@ use crate::output;
 pub(crate) fn name(file: &Path) -> String {
     match is_stdin(file) {
         true => "standard input".to_owned(),
-        false => file.display().to_string(),
+        false => shown(file.display()),
     }
 }
 
@@ -100,6 +101,6 @@ pub(crate) fn messages_in(
 /// Says what was mended on standard error.
 pub(crate) fn say_repairs(document: &Document) {
     for repair in document.repairs() {
-        output::say(&format!("repaired: {repair}"));
+        output::say(&format!("repaired: {}", shown(repair)));
     }
 }

@@ -130,7 +130,7 @@ impl Sums {
         let whole = self.tokens;
         let model = self.model.as_ref().map_or_else(String::new, |model| format!(" for {model}"));
         let messages = counted(self.messages as u64, "message");
-        let head = format!("{}: {messages}, {} tokens", shown(name), number(whole));
+        let head = format!("{}: {messages}, {} tokens", name, number(whole));
         let format =
             format!("{} ({}), counted by {}{model}", self.format, self.carrier, self.counter);
         let format = style::wrapped(&format, 0);
