@@ -90,14 +90,9 @@ impl PluginFile {
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let path = fs::canonicalize(path)?;
         let metadata = fs::metadata(&path)?;
-        let unfit = match metadata.len() {
-            _ if !metadata.is_file() => Some("it is no regular file"),
-            // Files of the system that are never done are of no size, too.
-            0 => Some("it is empty"),
-            LARGEST.. => Some("it is larger than any"),
-            _ => None,
-        };
-        if let Some(why) = unfit {
+        // Files of the system that are never done are of no size, too.
+        let empty = (metadata.len() == 0).then_some("it is empty");
+        if let Some(why) = unfit(&metadata, LARGEST).or(empty) {
             return Err(FileError::NotALibrary(why.to_owned()));
         }
         let bytes = fs::read(&path)?;
@@ -113,6 +108,15 @@ impl PluginFile {
     /// Its name without the folder.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+/// Why such a file is not even opened: a pipe would be waited for, and a size is a promise that costs nothing.
+pub(super) fn unfit(metadata: &fs::Metadata, largest: u64) -> Option<&'static str> {
+    match metadata.len() {
+        _ if !metadata.is_file() => Some("it is no regular file"),
+        size if size >= largest => Some("it is larger than any"),
+        _ => None,
     }
 }
 

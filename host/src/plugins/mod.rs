@@ -250,7 +250,8 @@ fn shell_word(path: &Path) -> String {
     }
 }
 
-/// The libraries at `path`: the file itself, or all in the folder, by name.
+/// The libraries at `path`: the file itself, or all in the folder, by name. What only looks like one is told of,
+/// since somebody meant it to be found.
 fn libraries(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -260,7 +261,7 @@ fn libraries(path: &Path) -> io::Result<Vec<PathBuf>> {
         let path = entry?.path();
         let is_library =
             path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(DLL_SUFFIX));
-        if is_library && path.is_file() {
+        if is_library {
             found.push(path);
         }
     }

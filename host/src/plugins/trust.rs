@@ -6,12 +6,16 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::file::unfit;
+#[cfg(unix)]
+use super::shell_word;
 use super::{Digest, PluginFile};
+use crate::shown::shown;
 use crate::system::words_of;
 
 /// The name of the file, beside the user's `brute.toml`.
@@ -43,15 +47,54 @@ pub enum Verdict {
     Changed,
 }
 
-/// A file of trust that cannot be used.
+/// Why the file of trust trusts nothing, or was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}`: {reason} (mend it, or delete it to trust no plugin)", path.display())]
-pub struct TrustError {
-    /// The file.
-    pub path: PathBuf,
-    /// What is wrong with it.
-    pub reason: String,
+pub enum TrustError {
+    /// What it says, or what it is, cannot be used.
+    #[error("`{}`: {reason} (mend it, or delete it to trust no plugin)", shown(path.display()))]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Others than its user may have a say in it.
+    #[error("`{}` is not heard: {reason}", shown(path.display()))]
+    Unsafe {
+        /// The file.
+        path: PathBuf,
+        /// Who else, and what to do about it.
+        reason: String,
+    },
+    /// The system does not give it.
+    #[error("`{}` cannot be read: {reason}", shown(path.display()))]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// The system does not take it.
+    #[error("`{}` cannot be written: {reason}", shown(path.display()))]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// A library has a path that the file cannot hold.
+    #[error(
+        "`{}` cannot be trusted: its path is not UTF-8 text; call it something else",
+        shown(library.display())
+    )]
+    NotText {
+        /// The library.
+        library: PathBuf,
+    },
 }
+
+/// Bytes that no file of trust has.
+const LARGEST: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,17 +116,16 @@ impl Trust {
     /// # Errors
     /// If it cannot be read. Nothing is trusted then.
     pub fn read(path: &Path) -> Result<Self, TrustError> {
-        let failed = |reason: String| TrustError { path: path.to_owned(), reason };
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(failed(words_of(&error))),
-        };
-        let written: Written =
-            toml::from_str(&text).map_err(|error| failed(error.to_string().trim().to_owned()))?;
+        let broken = |reason: String| TrustError::Broken { path: path.to_owned(), reason };
+        let Some(text) = text_of(path)? else { return Ok(Self::default()) };
+        let written: Written = toml::from_str(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            broken(format!("line {line}: {}", error.message()))
+        })?;
         let entry = |entry: Entry| match Digest::parse(&entry.blake3) {
             Some(digest) => Ok((entry.path, digest)),
-            None => Err(failed(format!("`{}` is no BLAKE3 digest", entry.blake3))),
+            None => Err(broken(format!("`{}` is no BLAKE3 digest", entry.blake3))),
         };
         let files = written.plugin.into_iter().map(entry).collect::<Result<_, _>>()?;
         Ok(Self { files, folders: Vec::new() })
@@ -94,16 +136,20 @@ impl Trust {
     /// # Errors
     /// If it cannot be read or written. It is as it was then.
     pub fn update<T>(path: &Path, change: impl FnOnce(&mut Self) -> T) -> Result<T, TrustError> {
+        // A link stays one: what it names is written.
         let path = &resolved(path);
+        let folder = path.parent().unwrap_or(Path::new("."));
         let lock = || {
-            fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+            private_folder().create(folder)?;
             // Not of the file itself, which is replaced. It stays: whoever waits has it open.
             let lock = path.with_extension("lock");
-            let lock = File::options().create(true).truncate(false).write(true).open(lock)?;
+            // To read as well, since opening a pipe only to write to it would wait for a reader.
+            let lock =
+                File::options().create(true).truncate(false).read(true).write(true).open(lock)?;
             lock.lock().map(|()| lock)
         };
-        let failed = |error: io::Error| TrustError { path: path.clone(), reason: words_of(&error) };
-        let lock = lock().map_err(failed)?;
+        let lock = lock().map_err(|error| unwritable(path, &error))?;
+        are_own(path, &[folder])?;
         let before = Self::read(path)?;
         let mut trust = before.clone();
         let changed = change(&mut trust);
@@ -115,27 +161,24 @@ impl Trust {
     }
 
     /// Writes the file at `path`, whole or not at all. Trusted folders are for one run and not in it.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     fn write(&self, path: &Path) -> Result<(), TrustError> {
-        // A link stays one: what it names is written.
-        let path = &resolved(path);
-        let failed = |reason: String| TrustError { path: path.clone(), reason };
+        if let Some(library) = self.files.keys().find(|library| library.to_str().is_none()) {
+            return Err(TrustError::NotText { library: library.clone() });
+        }
         let entries = self
             .files
             .iter()
             .map(|(path, digest)| Entry { path: path.clone(), blake3: digest.to_string() });
-        let text = toml::to_string(&Written { plugin: entries.collect() })
-            .map_err(|error| failed(error.to_string()))?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let written = fs::create_dir_all(folder).and_then(|()| {
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            write!(file, "{HEAD}\n{text}")?;
-            file.persist(path).map_err(|error| error.error)?;
-            Ok(())
-        });
-        written.map_err(|error| failed(words_of(&error)))
+        let written = toml::to_string(&Written { plugin: entries.collect() })
+            .map_err(io::Error::other)
+            .and_then(|text| {
+                let folder = path.parent().unwrap_or(Path::new("."));
+                let mut file = tempfile::NamedTempFile::new_in(folder)?;
+                write!(file, "{HEAD}\n{text}")?;
+                file.persist(path).map_err(|error| error.error)?;
+                Ok(())
+            });
+        written.map_err(|error| unwritable(path, &error))
     }
 
     /// Trusts a file as it is now. What was said of it before.
@@ -158,7 +201,11 @@ impl Trust {
     /// # Errors
     /// If there is no such folder.
     pub fn add_folder(&mut self, folder: &Path) -> io::Result<()> {
-        self.folders.push(fs::canonicalize(folder)?);
+        let folder = fs::canonicalize(folder)?;
+        if !folder.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        self.folders.push(folder);
         Ok(())
     }
 
@@ -173,6 +220,78 @@ impl Trust {
             None => Verdict::Unknown,
         }
     }
+}
+
+/// The text at `path`, if its user alone can have written it; none if there is no such file.
+fn text_of(path: &Path) -> Result<Option<String>, TrustError> {
+    let broken = |reason: &str| TrustError::Broken { path: path.into(), reason: reason.into() };
+    let unreadable = |error: io::Error| unreadable(path, &error);
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        metadata => metadata.map_err(unreadable)?,
+    };
+    if let Some(why) = unfit(&metadata, LARGEST) {
+        return Err(broken(why));
+    }
+    let real = fs::canonicalize(path).map_err(unreadable)?;
+    // Whoever writes to the folder of a link has it lead elsewhere.
+    let folders = [path, &real].into_iter().filter_map(Path::parent);
+    let places: Vec<&Path> = folders.filter(|folder| !folder.as_os_str().is_empty()).collect();
+    are_own(path, &[&[&*real], &*places].concat())?;
+    let mut bytes = Vec::new();
+    let read = File::open(&real).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes));
+    read.map_err(unreadable)?;
+    String::from_utf8(bytes).map(Some).map_err(|_| broken("it is not UTF-8 text"))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> TrustError {
+    TrustError::Read { path: path.to_owned(), reason: words_of(error) }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> TrustError {
+    TrustError::Write { path: path.to_owned(), reason: words_of(error) }
+}
+
+/// What makes a folder that only its user has a say in, whatever they let others do elsewhere.
+fn private_folder() -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Whether nobody but the user (and root, who may do anything) can write to what decides over the file of
+/// trust at `path`.
+#[cfg(unix)]
+fn are_own(path: &Path, places: &[&Path]) -> Result<(), TrustError> {
+    use std::os::unix::fs::MetadataExt;
+    /// Writing by the group and by others.
+    const OTHERS_WRITE: u32 = 0o022;
+    /// In such a folder, nobody replaces the files of another.
+    const STICKY: u32 = 0o1000;
+    let user = rustix::process::geteuid().as_raw();
+    for place in places {
+        let metadata = fs::metadata(place).map_err(|error| unreadable(path, &error))?;
+        let is_sticky = metadata.is_dir() && metadata.mode() & STICKY != 0;
+        let named = shown(place.display());
+        let reason = if ![0, user].contains(&metadata.uid()) {
+            format!("`{named}` belongs to another user")
+        } else if metadata.mode() & OTHERS_WRITE != 0 && !is_sticky {
+            let word = shell_word(place);
+            format!("others may write to `{named}`; `chmod go-w {word}` takes that from them")
+        } else {
+            continue;
+        };
+        return Err(TrustError::Unsafe { path: path.to_owned(), reason });
+    }
+    Ok(())
+}
+
+/// Elsewhere, the folder of the user's configuration is theirs by the rules that it inherits.
+#[cfg(not(unix))]
+fn are_own(_: &Path, _: &[&Path]) -> Result<(), TrustError> {
+    Ok(())
 }
 
 /// The links that are followed from one path, as many as Linux does.

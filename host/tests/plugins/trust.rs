@@ -5,7 +5,7 @@ use std::path::Path;
 
 use brute_host::config::{Loaded, Origin, Source, Sources, load};
 use brute_host::layers::Layers;
-use brute_host::plugins::{PluginFile, Trust, Verdict};
+use brute_host::plugins::{PluginFile, Plugins, Trust, Verdict};
 
 use super::copy;
 
@@ -250,4 +250,119 @@ fn a_folder_of_things_that_are_no_plugins_is_summed_up() {
     assert_eq!(said.len(), 5, "{said:#?}");
     assert!(said.iter().any(|line| line.contains("297 more libraries here cannot be loaded")));
     assert!(said.iter().any(|line| line.contains("it is not trusted")));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_others_have_a_say_in_or_that_is_no_file_trusts_nothing() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let folder = tempfile::tempdir().unwrap();
+    let file = PluginFile::read(&copy("mirror", folder.path())).unwrap();
+    let config = folder.path().join("config");
+    let store = config.join("trusted-plugins.toml");
+    let set = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    Trust::update(&store, |trust| trust.add(&file)).unwrap();
+    assert_eq!(fs::metadata(&config).unwrap().permissions().mode() & 0o777, 0o700);
+    for (of_folder, of_file, heard) in [
+        (0o700, 0o600, true),
+        (0o755, 0o644, true),
+        (0o1777, 0o644, true),
+        (0o775, 0o644, false),
+        (0o757, 0o644, false),
+        (0o700, 0o664, false),
+        (0o700, 0o646, false),
+        (0o1777, 0o666, false),
+    ] {
+        set(&config, of_folder);
+        set(&store, of_file);
+        let read = Trust::read(&store);
+        assert_eq!(read.is_ok(), heard, "{of_folder:o} {of_file:o}: {read:?}");
+        let update = Trust::update(&store, |trust| trust.add(&file));
+        assert_eq!(update.is_ok(), heard, "{of_folder:o} {of_file:o}: {update:?}");
+        if let Err(error) = read {
+            let error = error.to_string();
+            assert!(error.contains("`chmod go-w /") && !error.contains("delete"), "{error}");
+        }
+    }
+    // A folder is looked at before there is a file, and that of a link, too.
+    set(&store, 0o600);
+    let new = config.join("other.toml");
+    set(&config, 0o777);
+    assert!(Trust::update(&new, |trust| trust.add(&file)).is_err() && !new.exists());
+    set(&config, 0o700);
+    let open = folder.path().join("open");
+    fs::create_dir(&open).unwrap();
+    set(&open, 0o777);
+    std::os::unix::fs::symlink(&store, open.join("link.toml")).unwrap();
+    assert!(Trust::read(&open.join("link.toml")).is_err());
+    // Only root can give a file away.
+    if chown(&store, Some(4321), None).is_ok() {
+        let error = Trust::read(&store).unwrap_err().to_string();
+        let own = fs::metadata(folder.path()).map(|it| std::os::unix::fs::MetadataExt::uid(&it));
+        assert!(own.unwrap() == 4321 || error.contains("belongs to another user"), "{error}");
+    }
+    fs::remove_file(&store).unwrap();
+    fs::File::create(&store).unwrap().set_len(5 << 30).unwrap();
+    let error = Trust::read(&store).unwrap_err().to_string();
+    assert!(error.contains("it is larger than any (mend it"), "{error}");
+    fs::remove_file(&store).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&store).status().unwrap().success());
+    let error = Trust::read(&store).unwrap_err().to_string();
+    assert!(error.contains("it is no regular file (mend it"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_the_store_cannot_help_is_not_blamed_on_it() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let mirror = PluginFile::read(&copy("mirror", folder.path())).unwrap();
+    let store = folder.path().join("config/trusted-plugins.toml");
+    let library = folder.path().join(std::ffi::OsStr::from_bytes(b"odd\xff.so"));
+    let file = PluginFile { path: library, ..mirror.clone() };
+    let no_text = Trust::update(&store, |trust| trust.add(&file)).unwrap_err().to_string();
+    assert!(no_text.contains(".so` cannot be trusted: its path is not UTF-8"), "{no_text}");
+
+    // A folder cannot be made where a file is, nor a file in place of a folder.
+    let words = folder.path().join("words");
+    fs::write(&words, "").unwrap();
+    let store = words.join("trusted-plugins.toml");
+    let unwritable = Trust::update(&store, |trust| trust.add(&mirror)).unwrap_err().to_string();
+    assert!(unwritable.contains("trusted-plugins.toml` cannot be written: "), "{unwritable}");
+    let unreadable = Trust::read(&store).unwrap_err().to_string();
+    assert!(unreadable.contains("trusted-plugins.toml` cannot be read: "), "{unreadable}");
+    for said in [no_text, unwritable, unreadable] {
+        assert!(!said.contains("delete") && !said.contains("mend"), "{said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_only_looks_like_a_library_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let within = |name: &str| folder.path().join(format!("{name}{}", std::env::consts::DLL_SUFFIX));
+    std::os::unix::fs::symlink("nowhere", within("dangling")).unwrap();
+    std::os::unix::fs::symlink(within("loop"), within("loop")).unwrap();
+    fs::create_dir(within("folder")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(within("pipe")).status().unwrap().success());
+    let found = Plugins::find(&[folder.path().to_owned()], &Trust::default());
+    let why = |name: &str| {
+        let plugin = found.files.iter().find(|plugin| plugin.path == within(name)).unwrap();
+        plugin.why_not().unwrap()
+    };
+    assert_eq!(why("dangling"), "it cannot be read: no such file or folder");
+    assert!(why("loop").starts_with("it cannot be read: "), "{}", why("loop"));
+    assert!(why("folder").contains("it is no regular file"));
+    assert!(why("pipe").contains("it is no regular file"));
+}
+
+#[test]
+fn only_a_folder_is_trusted_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = copy("mirror", folder.path());
+    for path in [&file, &folder.path().join("none")] {
+        assert!(Trust::default().add_folder(path).is_err(), "{}", path.display());
+    }
 }
