@@ -73,13 +73,28 @@ pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure
         let message = format!("`{TRUST_VARIABLE}` names `{folder}`, which is no absolute path");
         return Err(Failure::configuration(message));
     }
-    for folder in named.iter().chain(&global.trust_plugins) {
-        sources.trust.add_folder(folder).map_err(|error| {
+    // Set long ago, and in a file that nobody looks at: that is no reason to refuse all work.
+    let mut stale = Vec::new();
+    for folder in &named {
+        if let Err(error) = sources.trust.add_folder(folder) {
             let (folder, why) = (folder.display(), words_of(&error));
+            stale.push(Diagnostic {
+                severity: Severity::Warning,
+                message: format!("`{TRUST_VARIABLE}` names `{folder}`: {why}"),
+                help: None,
+                key: String::new(),
+                place: None,
+            });
+        }
+    }
+    for folder in &global.trust_plugins {
+        sources.trust.add_folder(folder).map_err(|error| {
+            let (folder, why) = (shown(folder.display()), words_of(&error));
             Failure::configuration(format!("cannot trust the plugins in `{folder}`: {why}"))
         })?;
     }
-    let loaded = config::load(&sources, &Layers::built_in());
+    let mut loaded = config::load(&sources, &Layers::built_in());
+    loaded.diagnostics.splice(0..0, stale);
     Ok((sources, loaded))
 }
 

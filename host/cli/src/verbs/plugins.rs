@@ -76,8 +76,9 @@ fn list(global: &Global, json: bool) -> Done {
     let (sources, loaded) = setup::read(global)?;
     let found = &loaded.plugins;
     // What is amiss with the list itself, and with the user's word on those that are in it.
-    let is_of_list =
-        |one: &&Diagnostic| one.severity == Severity::Error && one.key.starts_with("plugins");
+    let is_of_list = |one: &&Diagnostic| {
+        one.key.is_empty() || one.severity == Severity::Error && one.key.starts_with("plugins")
+    };
     setup::show(&loaded.diagnostics.iter().filter(is_of_list).cloned().collect::<Vec<_>>());
     if let Some(error) = &sources.trust_error {
         warnings::warn(&error.to_string());

@@ -110,3 +110,23 @@ fn a_relative_file_is_not_the_users() {
         assert_eq!(words(&output).contains("which is no absolute path"), code == 2);
     }
 }
+
+#[test]
+fn a_stale_variable_is_named_and_stops_nothing() {
+    let place = Place::with([("small.json", SMALL)]);
+    let file = place.path("small.json");
+    for gone in [OsStr::new("/gone/a\u{1b}b"), file.as_os_str()] {
+        for line in
+            ["check", "layers", "plugins list", "compact small.json --to 99999 --window 128k"]
+        {
+            let output = with(&place, line, "BRUTE_TRUST_PLUGINS", Some(gone));
+            let said = words(&output);
+            assert_eq!(output.status.code(), Some(0), "{line}: {said}");
+            assert!(said.contains("warning: `BRUTE_TRUST_PLUGINS` names `/"), "{line}: {said}");
+        }
+    }
+    for (folder, why) in [("gone", "no such file or folder"), ("small.json", "not a directory")] {
+        let ended = place.brute(&format!("check --trust-plugins {folder}"));
+        assert!(ended.code == Some(2) && ended.err.contains(why), "{folder}: {}", ended.err);
+    }
+}
