@@ -101,7 +101,9 @@ impl Gauge {
         let (reported, counted) = self.newest?;
         let (least, most) = Self::RATIOS;
         let ratio = (self.reported + Self::PRIOR) / (self.counted + Self::PRIOR);
-        Some(Anchor { reported, counted, ratio: ratio.clamp(least, most) })
+        // What surrounds the messages is not less than nothing, so that all of it together is no larger a share.
+        let whole = if counted > 0 { reported as f64 / counted as f64 } else { most };
+        Some(Anchor { reported, counted, ratio: ratio.min(whole).clamp(least, most) })
     }
 }
 
@@ -119,6 +121,16 @@ mod tests {
         gauge.observe(900, 500);
         gauge.observe(0, 5_000);
         assert_eq!(gauge.anchor().map(|anchor| anchor.request(500)), Some(900));
+    }
+
+    #[test]
+    fn one_report_of_less_than_was_counted_says_that_the_counter_finds_too_much() {
+        let mut gauge = Gauge::default();
+        gauge.observe(2_700, 3_000);
+        assert_eq!(
+            gauge.anchor().map(|anchor| (anchor.request(4_000), anchor.request(0))),
+            Some((3_600, 0))
+        );
     }
 
     #[test]

@@ -182,9 +182,14 @@ impl Session {
         document.tools_text().map_or(0, |tools| u64::from(self.counter.count(&tools)))
     }
 
-    fn size(&self) -> u64 {
+    /// The size of the request, as the tool measures it: by `budget`, where a report is what it goes by.
+    fn size(&self, budget: Option<&Budget>) -> u64 {
         let Ok(document) = self.read() else { return 0 };
-        document.conversation().clone().measure(&*self.counter) + self.overhead(&document)
+        let messages = document.conversation().clone().measure(&*self.counter);
+        match budget {
+            Some(budget) => budget.request(messages),
+            None => messages + self.overhead(&document),
+        }
     }
 
     fn room(&self) -> Result<&(Config, Room), Box<Pass>> {
@@ -220,14 +225,15 @@ impl Session {
 
     fn compact(&mut self, step: &str) {
         let before = (self.text.clone(), self.list.clone());
+        let budget = self.read().and_then(|document| self.budget(&document)).ok();
         let begun = Instant::now();
         let (text, mut pass) = self.compacted();
         self.run.elapsed += begun.elapsed();
-        pass.tokens_before = self.size();
+        pass.tokens_before = self.size(budget.as_ref());
         if let Some(text) = text {
             self.take_text(text);
         }
-        pass.tokens = self.size();
+        pass.tokens = self.size(budget.as_ref());
         self.record(step, before, pass);
     }
 
@@ -290,7 +296,7 @@ impl Session {
             Ok(Pass { triggered: Some(due), has_output: true, ..Pass::default() })
         });
         let mut pass = checked.unwrap_or_else(|pass| *pass);
-        (pass.tokens_before, pass.tokens) = (self.size(), self.size());
+        (pass.tokens_before, pass.tokens) = (self.size(None), self.size(None));
         self.record("check_trigger", before, pass);
     }
 
