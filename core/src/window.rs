@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::abi::{Lent, RawMessage, RawPart};
+use crate::abi::{Lent, LentMessage, RawPart};
 use crate::{Mark, MarkKind, Message, Outline, Part, Role, TokenCounter};
 
 /// Which messages no layer may touch.
@@ -179,7 +179,7 @@ impl<'a> Window<'a> {
     pub fn is_protected(&self, message: usize) -> bool {
         match self.source {
             Source::Own { protection, .. } => protection.covers(message),
-            Source::Lent(lent) => lent.get(message).is_some_and(RawMessage::is_protected),
+            Source::Lent(lent) => lent.get(message).is_some_and(|message| message.is_protected()),
         }
     }
 
@@ -232,7 +232,7 @@ pub struct MessageView<'a> {
 #[derive(Clone, Copy)]
 enum Stored<'a> {
     Own { message: &'a Message, counter: &'a dyn TokenCounter },
-    Lent(&'a RawMessage<'a>),
+    Lent(LentMessage<'a>),
 }
 
 impl<'a> MessageView<'a> {
@@ -253,7 +253,7 @@ impl<'a> MessageView<'a> {
     pub fn tokens(&self) -> u32 {
         match self.message {
             Stored::Own { message, counter } => message.tokens(counter),
-            Stored::Lent(message) => message.tokens,
+            Stored::Lent(message) => message.tokens(),
         }
     }
 

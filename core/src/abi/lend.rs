@@ -1,5 +1,6 @@
 //! A window, lent: flattened by the host into plain numbers and borrowed strings, and read by the plugin.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use abi_stable::std_types::{RSlice, RStr};
@@ -25,8 +26,8 @@ mod kind {
 
 /// A window in the form that crosses the boundary. Texts stay where they are.
 pub(super) struct Flat<'a> {
-    /// The messages; their parts are in `parts`.
-    messages: Vec<RawMessage<'a>>,
+    messages: Vec<RawMessage>,
+    parts: Vec<RawPart<'a>>,
     turns: Vec<RawTurn>,
     steps: Vec<RawStep>,
     pending: Vec<RawPlace>,
@@ -35,35 +36,27 @@ pub(super) struct Flat<'a> {
     sizes: Sizes,
 }
 
-/// The parts of all messages of `window`, in order.
-pub(super) fn flat_parts<'a>(window: &Window<'a>) -> Vec<RawPart<'a>> {
-    let mut parts = Vec::with_capacity(window.len());
-    for message in window.all() {
-        for (index, part) in message.parts().enumerate() {
-            parts.push(part_to_raw(part, message.part_tokens(index)));
-        }
-    }
-    parts
-}
-
 impl<'a> Flat<'a> {
-    /// `window`, whose parts are `parts`.
+    /// `window`, in one walk over its messages.
     ///
     /// # Errors
     /// If it holds more than a plugin can be shown.
-    pub(super) fn of(window: &Window<'a>, parts: &'a [RawPart<'a>]) -> Result<Self, LayerError> {
-        if window.len().max(parts.len()) >= NONE as usize {
+    pub(super) fn of(window: &Window<'a>) -> Result<Self, LayerError> {
+        let outline = window.outline();
+        let mut messages = Vec::with_capacity(window.len());
+        let mut parts = Vec::with_capacity(window.len());
+        for message in window.all() {
+            let first = parts.len();
+            let own = message.parts().enumerate();
+            parts.extend(own.map(|(part, view)| part_to_raw(view, message.part_tokens(part))));
+            messages.push(message_to_raw(&message, window, first..parts.len()));
+        }
+        if messages.len().max(parts.len()) >= NONE as usize {
             return Err(LayerError::new("the conversation is too long to be shown to a plugin"));
         }
-        let outline = window.outline();
-        let mut rest = parts;
-        let messages = window.all().map(|message| {
-            let (own, others) = rest.split_at(message.parts().len().min(rest.len()));
-            rest = others;
-            message_to_raw(&message, window, own)
-        });
         Ok(Self {
-            messages: messages.collect(),
+            messages,
+            parts,
             turns: outline.turns.iter().map(turn_to_raw).collect(),
             steps: outline.steps.iter().map(step_to_raw).collect(),
             pending: outline.pending.iter().map(|place| place_to_raw(Some(*place))).collect(),
@@ -77,6 +70,7 @@ impl<'a> Flat<'a> {
     pub(super) fn raw(&self) -> RawWindow<'_> {
         RawWindow {
             messages: RSlice::from_slice(&self.messages),
+            parts: RSlice::from_slice(&self.parts),
             turns: RSlice::from_slice(&self.turns),
             steps: RSlice::from_slice(&self.steps),
             pending: RSlice::from_slice(&self.pending),
@@ -90,15 +84,17 @@ impl<'a> Flat<'a> {
     }
 }
 
-fn message_to_raw<'a>(
-    message: &MessageView<'a>,
-    window: &Window<'a>,
-    parts: &'a [RawPart<'a>],
-) -> RawMessage<'a> {
+fn message_to_raw(
+    message: &MessageView<'_>,
+    window: &Window<'_>,
+    parts: Range<usize>,
+) -> RawMessage {
     let (outline, index) = (window.outline(), message.index());
     let mark = message.mark();
     RawMessage {
-        parts: RSlice::from_slice(parts),
+        // More than fit into these are refused as a whole.
+        first_part: parts.start as u32,
+        part_count: parts.len() as u32,
         call: place_to_raw(outline.call_of(index)),
         mark_count: mark.map_or(0, |mark| mark.count),
         tokens: message.tokens(),
@@ -106,7 +102,7 @@ fn message_to_raw<'a>(
         role: role_to_byte(message.role()),
         mark: mark_to_byte(mark),
         flags: if window.is_protected(index) { PROTECTED } else { 0 },
-        reserved: [0; 2],
+        reserved: 0,
     }
 }
 
@@ -119,7 +115,7 @@ fn part_to_raw(part: PartView<'_>, tokens: u32) -> RawPart<'_> {
         media: 0,
         kind,
         flags: 0,
-        reserved: [0; 2],
+        reserved: 0,
     };
     match part {
         PartView::Text(text) => raw(kind::TEXT, text),
@@ -202,8 +198,12 @@ impl<'a> Lent<'a> {
         self.raw.messages.len()
     }
 
-    pub(crate) fn get(&self, index: usize) -> Option<&'a RawMessage<'a>> {
-        self.raw.messages.as_slice().get(index)
+    pub(crate) fn get(&self, index: usize) -> Option<LentMessage<'a>> {
+        let raw = self.raw.messages.as_slice().get(index)?;
+        let first = raw.first_part as usize;
+        let past = first.saturating_add(raw.part_count as usize);
+        let parts = self.raw.parts.as_slice().get(first..past).unwrap_or_default();
+        Some(LentMessage { raw, parts })
     }
 
     pub(crate) fn sizes(&self) -> Sizes {
@@ -230,21 +230,32 @@ impl<'a> Lent<'a> {
     }
 }
 
-impl<'a> RawMessage<'a> {
+/// A message as the plugin reads it.
+#[derive(Clone, Copy)]
+pub(crate) struct LentMessage<'a> {
+    raw: &'a RawMessage,
+    parts: &'a [RawPart<'a>],
+}
+
+impl<'a> LentMessage<'a> {
     pub(crate) fn role(&self) -> Role {
-        role_from_byte(self.role)
+        role_from_byte(self.raw.role)
+    }
+
+    pub(crate) fn tokens(&self) -> u32 {
+        self.raw.tokens
     }
 
     pub(crate) fn mark(&self) -> Option<Mark> {
-        mark_from_byte(self.mark, self.mark_count)
+        mark_from_byte(self.raw.mark, self.raw.mark_count)
     }
 
     pub(crate) fn is_protected(&self) -> bool {
-        self.flags & PROTECTED != 0
+        self.raw.flags & PROTECTED != 0
     }
 
     pub(crate) fn parts(&self) -> &'a [RawPart<'a>] {
-        self.parts.as_slice()
+        self.parts
     }
 }
 

@@ -9,7 +9,7 @@ use abi_stable::std_types::{ROption, RResult, RStr, RString};
 
 use super::convert::{completion_to_raw, error_from_raw, level_from_byte, one_line, plan_from_raw};
 use super::guard::caught;
-use super::lend::{Flat, flat_parts};
+use super::lend::Flat;
 use super::raw::{
     LayerBox, PANICKED, PluginRef, RawCompletion, RawError, RawHost, RawHost_TO, RawPrompt,
     RawStrategy,
@@ -151,8 +151,7 @@ impl PluginLayer {
 
 impl Strategy for PluginLayer {
     fn plan(&self, window: &Window<'_>, host: &dyn Host) -> Result<Plan, LayerError> {
-        let parts = flat_parts(window);
-        let flat = Flat::of(window, &parts)?;
+        let flat = Flat::of(window)?;
         let lent = LentHost { host, panicked: Mutex::default() };
         let planned =
             self.layer.plan(&flat.raw(), &RawHost_TO::from_ptr(RRef::new(&lent), TD_Opaque));

@@ -42,8 +42,8 @@ pub use guard::panic_message;
 pub use library::{BuildFailure, Exported, Header, Library, Mismatch, PluginLayer};
 pub use manifest::{MANIFEST_SYMBOL, Manifest, ManifestError, StrategyManifest};
 
-pub(crate) use lend::Lent;
-pub(crate) use raw::{RawMessage, RawPart};
+pub(crate) use lend::{Lent, LentMessage};
+pub(crate) use raw::RawPart;
 
 /// For [`export_plugin!`](crate::export_plugin) alone.
 #[doc(hidden)]

@@ -18,7 +18,9 @@ pub const NONE: u32 = u32::MAX;
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct RawWindow<'a> {
-    pub messages: RSlice<'a, RawMessage<'a>>,
+    pub messages: RSlice<'a, RawMessage>,
+    /// The parts of all messages, one message after the other.
+    pub parts: RSlice<'a, RawPart<'a>>,
     pub turns: RSlice<'a, RawTurn>,
     pub steps: RSlice<'a, RawStep>,
     pub pending: RSlice<'a, RawPlace>,
@@ -35,8 +37,10 @@ pub struct RawWindow<'a> {
 /// A message.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
-pub struct RawMessage<'a> {
-    pub parts: RSlice<'a, RawPart<'a>>,
+pub struct RawMessage {
+    /// The first of its parts among all, and how many they are.
+    pub first_part: u32,
+    pub part_count: u32,
     /// The call that its result answers; the message is [`NONE`] if it carries none.
     pub call: RawPlace,
     pub mark_count: u64,
@@ -48,7 +52,7 @@ pub struct RawMessage<'a> {
     pub mark: u8,
     /// See [`PROTECTED`].
     pub flags: u8,
-    pub reserved: [u64; 2],
+    pub reserved: u64,
 }
 
 /// A flag of a message: no layer may touch it.
@@ -70,7 +74,7 @@ pub struct RawPart<'a> {
     pub kind: u8,
     /// See [`SIGNED`] and [`IS_ERROR`].
     pub flags: u8,
-    pub reserved: [u64; 2],
+    pub reserved: u64,
 }
 
 /// A flag of reasoning: it must not be altered.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::lend::{Flat, flat_parts};
+use super::lend::Flat;
 use super::plugin::{exported, plugin};
 use super::*;
 use crate::testing::{TestHost, generate};
@@ -20,8 +20,7 @@ fn both<T>(conversation: &Conversation, check: impl Fn(&Window<'_>) -> T) -> (T,
     let protection = Protection::of(conversation.messages(), &outline, &keep);
     let sizes = Sizes { window: used * 2, used, target: used / 2 };
     let own = Window::new(conversation.messages(), &outline, &protection, &Approximate, sizes);
-    let parts = flat_parts(&own);
-    let flat = Flat::of(&own, &parts).unwrap();
+    let flat = Flat::of(&own).unwrap();
     let raw = flat.raw();
     let lent = Lent::new(&raw);
     (check(&own), check(&Window::lent(&lent)))
