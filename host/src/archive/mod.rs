@@ -3,7 +3,7 @@
 //!
 //! An archive is a folder with a file of JSON lines for each session. Lines are only ever added, and are
 //! on the disk before a compaction counts as archived. Messages are named by their content, so that
-//! each is there once, and a compaction says which of them stood where ([`change`]): restoring goes back
+//! each is there once, and a compaction says which of them stood where: restoring goes back
 //! one compaction after the other, whatever was said since.
 //!
 //! ```

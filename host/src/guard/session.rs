@@ -201,12 +201,12 @@ impl Session {
         }
         // A second caller waits for the compaction that is under way, and finds that none is due any more.
         let _flight = self.0.flight.lock().await;
-        let (base, due) = match self.due(tools) {
+        let due = match self.due(tools) {
             Ok(ready) => return ready,
-            Err(due) => (due.conversation.clone(), due),
+            Err(due) => due,
         };
         let job = Job {
-            conversation: base.fork(),
+            conversation: due.conversation.fork(),
             budget: due.budget,
             counter: Arc::clone(due.policy.counter()),
             keep: Arc::clone(due.policy.keep()),
