@@ -3,7 +3,7 @@
 //! A line counts once its line break is there. What a killed process left of one is put aside before the
 //! next line is written, and passed over by readers.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ impl Log {
             own::make_folder(folder).map_err(|error| ArchiveError::write(folder, &error))?;
         }
         for _ in 0..TRIES {
-            let (file, is_new) = open_own(path).map_err(failed)?;
+            let (file, is_new) = own::open_to_append(path).map_err(failed)?;
             usual(file.lock()).map_err(failed)?;
             // Between opening and locking, a sweep may have removed it.
             if !is_still_there(&file, path).map_err(failed)? {
@@ -146,25 +146,6 @@ fn usual(locked: io::Result<()>) -> io::Result<()> {
     match locked {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         locked => locked,
-    }
-}
-
-/// Opens the file for adding to it, and says whether it was made. What is no file is not followed.
-fn open_own(path: &Path) -> io::Result<(File, bool)> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true);
-    let mut making = options.clone();
-    making.create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut making, 0o600);
-    match making.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            match fs::symlink_metadata(path) {
-                Ok(there) if !there.is_file() => Err(error),
-                _ => Ok((options.open(path)?, false)),
-            }
-        }
-        made => Ok((made?, true)),
     }
 }
 

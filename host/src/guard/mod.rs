@@ -24,12 +24,14 @@
 //! ```
 
 mod compact;
+mod event_log;
 mod keep;
 mod meter;
 mod policy;
 mod session;
 
 pub use compact::{Compact, Custom, Job};
+pub use event_log::EventLog;
 pub use policy::Policy;
 pub use session::{Fitted, Ready, Session};
 

@@ -7,10 +7,16 @@ use std::time::Duration;
 use brute_core::truncation::FullText;
 use brute_core::{LogLevel, Message};
 
+use serde::{Serialize, Serializer};
+
 use super::Outcome;
 
 /// Something that happened. Sizes are tokens of all messages where nothing else is said.
-#[derive(Debug, Clone)]
+///
+/// As JSON, an event is an object with its name in `event`; durations are in milliseconds, and messages are told by
+/// their ids: what they say is for an archive.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 #[non_exhaustive]
 pub enum Event {
     /// A compaction began.
@@ -36,6 +42,7 @@ pub enum Event {
         /// How many edits the plan had.
         edits: usize,
         /// How long planning and applying took.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
     /// A rung had nothing to give.
@@ -45,6 +52,7 @@ pub enum Event {
         /// The size, before and after.
         size: u64,
         /// How long it took to say so.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
     /// A rung failed. The conversation is as the round before left it.
@@ -56,6 +64,7 @@ pub enum Event {
         /// The size, before and after.
         size: u64,
         /// How long it took to fail.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
     /// A rung has something to say to the operator.
@@ -63,6 +72,7 @@ pub enum Event {
         /// The rung.
         rung: String,
         /// How urgent.
+        #[serde(serialize_with = "level_name")]
         level: LogLevel,
         /// What it says.
         message: String,
@@ -76,8 +86,10 @@ pub enum Event {
         /// The bytes of what entered the log.
         after: u64,
         /// Where all of it is, or why it is nowhere.
+        #[serde(rename = "full-text", serialize_with = "place")]
         full: FullText,
         /// How long cutting and saving took.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
     /// The conversation became smaller.
@@ -89,10 +101,13 @@ pub enum Event {
         /// What came of it.
         outcome: Outcome,
         /// The messages that went or were changed, as they were before the compaction.
+        #[serde(serialize_with = "ids")]
         removed: Vec<Arc<Message>>,
         /// The messages that stand in the conversation now and did not before.
+        #[serde(serialize_with = "ids")]
         added: Vec<Arc<Message>>,
         /// How long the compaction took.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
     /// The conversation became another one while it was compacted: nothing was done.
@@ -100,6 +115,7 @@ pub enum Event {
         /// The size that was to become smaller.
         before: u64,
         /// How long the compaction took.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
     /// What a compaction gave up could not be archived: nothing was done.
@@ -109,6 +125,7 @@ pub enum Event {
         /// Why.
         error: String,
         /// How long the compaction took.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
     /// No layer could give anything. The conversation is as it was.
@@ -118,8 +135,33 @@ pub enum Event {
         /// What came of it.
         outcome: Outcome,
         /// How long the compaction took.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
+}
+
+fn milliseconds<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64((duration.as_secs_f64() * 1e6).round() / 1e3)
+}
+
+fn ids<S: Serializer>(messages: &[Arc<Message>], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(messages.iter().map(|message| message.id().0))
+}
+
+fn level_name<S: Serializer>(level: &LogLevel, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(match level {
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warn => "warn",
+    })
+}
+
+/// Where a full text is; nothing where it is nowhere.
+fn place<S: Serializer>(full: &FullText, to: S) -> Result<S::Ok, S::Error> {
+    match full {
+        FullText::Saved(place) | FullText::Kept(place) => to.serialize_some(place),
+        FullText::NotSaved(_) => to.serialize_none(),
+    }
 }
 
 type Observer = dyn Fn(&Event) + Send + Sync;

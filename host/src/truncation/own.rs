@@ -1,7 +1,7 @@
 //! Folders for their owner alone, and how long the files in them stay.
 
 use std::collections::HashSet;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -69,6 +69,25 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Opens the file for adding to it, and says whether it was made. What is no file is not followed.
+pub(crate) fn open_to_append(path: &Path) -> io::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true);
+    let mut making = options.clone();
+    making.create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut making, 0o600);
+    match making.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            match fs::symlink_metadata(path) {
+                Ok(there) if !there.is_file() => Err(error),
+                _ => Ok((options.open(path)?, false)),
+            }
+        }
+        made => Ok((made?, true)),
+    }
 }
 
 /// Sweeps, if there is a folder that was not swept within [`SWEEP_EVERY`].
