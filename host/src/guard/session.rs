@@ -37,6 +37,8 @@ struct State {
     last_policy: (Weak<Policy>, u64),
     meter: Meter,
     trigger: Trigger,
+    /// Whether all that was there at the beginning is counted. What is appended is little at a time.
+    is_counted: bool,
 }
 
 /// A call of the model that is to be made now, with the conversation of the session.
@@ -78,6 +80,7 @@ impl Session {
             last_policy: (Weak::new(), 0),
             meter: Meter::default(),
             trigger: Trigger::default(),
+            is_counted: false,
         };
         let (state, flight) = (Mutex::new(state), tokio::sync::Mutex::default());
         Self(Arc::new(Shared { guard, name, state, flight, keeper: Keeper::default() }))
@@ -128,6 +131,7 @@ impl Session {
         state.generation += 1;
         state.meter = Meter::default();
         state.trigger = Trigger::default();
+        state.is_counted = false;
     }
 
     /// Appends a message. Anything may be appended at any time, while a compaction is under way too.
@@ -196,6 +200,7 @@ impl Session {
 
     /// `document` is what the conversation was read from, if it was.
     async fn made_ready(&self, tools: Option<&str>, document: Option<&Arc<Document>>) -> Ready {
+        self.count_beginning().await;
         if let Ok(ready) = self.due(tools) {
             return ready;
         }
@@ -223,6 +228,23 @@ impl Session {
             return self.not_archived(&due, &compaction, &error);
         }
         self.commit(compaction, &due)
+    }
+
+    /// Counts what a session began with, which may be much, where it holds nobody up. Counts stay with the messages.
+    async fn count_beginning(&self) {
+        let (conversation, policy) = {
+            let state = &mut *locked(&self.0.state);
+            if std::mem::replace(&mut state.is_counted, true) {
+                return;
+            }
+            (state.conversation.clone(), self.policy_of(state))
+        };
+        let count = move || {
+            let counter = &**policy.counter();
+            conversation.messages().iter().map(|message| u64::from(message.tokens(counter))).sum()
+        };
+        // What is not counted now is counted when it is needed.
+        let _: Result<u64, _> = tokio::task::spawn_blocking(count).await;
     }
 
     /// The next call if no compaction is due before it, and what is to be compacted if one is.
