@@ -6,11 +6,13 @@ use std::time::SystemTime;
 
 use brute_host::archive::{Archive, ArchiveError, Compacted, Kept};
 use brute_host::config::Config;
+use brute_host::shown::{shell_word, shown};
+use brute_host::system::words_of;
 
 use crate::args::Archiving;
 use crate::exit::Failure;
-use crate::style::{WARN, counted, styled};
-use crate::{output, session};
+use crate::style::counted;
+use crate::{output, session, warnings};
 
 /// The archive that is asked for, if one is.
 pub(crate) fn of(config: &Config, args: &Archiving) -> Result<Option<Archive>, Failure> {
@@ -30,14 +32,10 @@ pub(crate) const NEEDED: &str = "an archive: say `--archive DIR`, or set `[archi
 /// What `brute restore` needs to find the archive in `folder`, in the words of a shell.
 pub(crate) fn options(folder: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(folder).map_err(|error| {
-        Failure::configuration(format!("no archive at `{}`: {error}", folder.display()))
+        let (folder, error) = (shown(folder.display()), words_of(&error));
+        Failure::configuration(format!("no archive at `{folder}`: {error}"))
     })?;
-    let path = absolute.display().to_string();
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-    Ok(match path.bytes().all(is_plain) {
-        true => format!(" --archive {path}"),
-        false => format!(" --archive '{}'", path.replace('\'', r"'\''")),
-    })
+    Ok(format!(" --archive {}", shell_word(&absolute)))
 }
 
 /// Archives a compaction in the session `name`, or in the one that the conversation belongs to.
@@ -62,9 +60,8 @@ pub(crate) fn finish(archive: &Archive, kept: &Kept, talks: bool) {
     if !talks {
         return;
     }
-    let warn = |message: &str| output::say(&format!("{}: {message}", styled(WARN, "warning")));
     if let Some(torn) = &kept.torn {
-        warn(&format!(
+        warnings::warn(&format!(
             "`{}` ended inside a line that a killed process had not finished; it was moved to `{}`",
             kept.path.display(),
             torn.display()
@@ -75,7 +72,7 @@ pub(crate) fn finish(archive: &Archive, kept: &Kept, talks: bool) {
         output::say(&format!("archived: {messages} in {}", kept.path.display()));
     }
     for error in swept.into_iter().flat_map(|swept| swept.errors).take(1) {
-        warn(&error.to_string());
+        warnings::warn(&error.to_string());
     }
 }
 

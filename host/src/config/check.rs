@@ -1,5 +1,7 @@
 //! Holds settings against the fields that there are: names, types, ranges.
 
+use std::sync::LazyLock;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -335,13 +337,14 @@ fn beyond(key: &str, value: &str, shape: &Shape) -> Diagnostic {
 
 /// What is wrong with a value in one of the notations of this crate. Others are left to their readers.
 fn misread(node: &Node, shape: &Shape) -> Option<Fault> {
-    fn of<T: JsonSchema + DeserializeOwned>(node: &Node, shape: &Shape) -> Option<Fault> {
-        let is_it = Shape::of(&schema_of::<T>()) == *shape;
-        is_it.then(|| T::deserialize(node).err()).flatten()
+    type Reader = fn(&Node) -> Option<Fault>;
+    fn of<T: JsonSchema + DeserializeOwned>() -> (Shape, Reader) {
+        (Shape::of(&schema_of::<T>()), |node| T::deserialize(node).err())
     }
-    of::<Amount>(node, shape)
-        .or_else(|| of::<ByteSize>(node, shape))
-        .or_else(|| of::<Span>(node, shape))
+    // Made once, and not for each value.
+    static NOTATIONS: LazyLock<[(Shape, Reader); 3]> =
+        LazyLock::new(|| [of::<Amount>(), of::<ByteSize>(), of::<Span>()]);
+    NOTATIONS.iter().filter(|(known, _)| known == shape).find_map(|(_, read)| read(node))
 }
 
 /// What a key is for, as a help.

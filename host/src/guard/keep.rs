@@ -41,7 +41,10 @@ impl Keeper {
                 Some(document) => session.compacted(&compacted(&document, &compaction)?)?,
             };
             *opened = Some(session);
-            let live = || live().iter().map(|name| file_name(&kept_by, name)).collect();
+            let live = || {
+                let sessions = live().into_iter().filter_map(|name| named(&kept_by, &name).ok());
+                sessions.map(|session| session.name().to_owned()).collect()
+            };
             let swept = kept_by.sweep_if_due(SystemTime::now(), live);
             for error in swept.into_iter().flat_map(|swept| swept.errors) {
                 tracing::warn!(%error, "an old session was not removed from the archive");
@@ -58,14 +61,7 @@ impl Keeper {
 
 /// The archive of the session of this name. What no file can be called is called by its hash.
 fn named(archive: &Archive, name: &str) -> Result<archive::Session, ArchiveError> {
-    archive.session(&file_name(archive, name))
-}
-
-fn file_name(archive: &Archive, name: &str) -> String {
-    match archive.session(name) {
-        Ok(_) => name.to_owned(),
-        Err(_) => Digest::of(name.as_bytes()).handle(),
-    }
+    archive.session(name).or_else(|_| archive.session(&Digest::of(name.as_bytes()).handle()))
 }
 
 fn compacted(document: &Document, compaction: &Compaction) -> Result<Compacted, ArchiveError> {

@@ -79,17 +79,26 @@ impl Meter {
         tools: Option<&str>,
     ) -> Budget {
         let counter = &**policy.counter();
-        for (messages, reported) in std::mem::take(&mut self.reports) {
-            let counted = self.counted(messages, conversation, counter);
-            self.gauge.observe(reported, counted);
-        }
-        match self.gauge.anchor() {
+        match self.anchor(conversation, counter) {
             Some(anchor) => policy.budget().anchored(anchor),
             None => {
                 let schemas = tools.map_or(0, |text| self.schemas.tokens(text, counter));
                 policy.budget().with_overhead(schemas + u64::from(Tiktoken::REPLY_PRIMING))
             }
         }
+    }
+
+    /// What the provider reported last, and how sizes go on from there.
+    pub(super) fn anchor(
+        &mut self,
+        conversation: &Conversation,
+        counter: &dyn TokenCounter,
+    ) -> Option<Anchor> {
+        for (messages, reported) in std::mem::take(&mut self.reports) {
+            let counted = self.counted(messages, conversation, counter);
+            self.gauge.observe(reported, counted);
+        }
+        self.gauge.anchor()
     }
 
     /// The tokens of the first `messages` messages.
@@ -111,10 +120,5 @@ impl Meter {
     pub(super) fn turn_over(&mut self) {
         self.counted = (0, 0);
         self.reports.clear();
-    }
-
-    /// What the provider reported last, and how sizes go on from there.
-    pub(super) fn anchor(&self) -> Option<Anchor> {
-        self.gauge.anchor()
     }
 }

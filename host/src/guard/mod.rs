@@ -112,19 +112,22 @@ impl Guard {
         observers
     }
 
-    /// The names of the sessions that are alive.
-    fn names(&self) -> HashSet<String> {
+    /// The sessions that are alive.
+    fn sessions(&self) -> impl Iterator<Item = Arc<Shared>> + use<> {
         let sessions = locked(&self.0.sessions).clone();
-        sessions.iter().filter_map(Weak::upgrade).map(|session| session.name().to_owned()).collect()
+        sessions.into_iter().filter_map(|session| session.upgrade())
+    }
+
+    fn names(&self) -> HashSet<String> {
+        self.sessions().map(|session| session.name().to_owned()).collect()
     }
 
     /// Removes full texts of truncated results that are too old or too many, if it is time to. What a conversation
     /// of this guard names stays, and so does `newest`.
     fn sweep_if_due(&self, newest: Option<String>) {
         let live = || {
-            let sessions = locked(&self.0.sessions).clone();
-            let sessions = sessions.iter().filter_map(Weak::upgrade);
-            sessions.flat_map(|session| names_in(&session.conversation())).chain(newest).collect()
+            let named = self.sessions().flat_map(|session| names_in(&session.conversation()));
+            named.chain(newest).collect()
         };
         let swept = self.policy().truncator().sweep_if_due(SystemTime::now(), live);
         for error in swept.into_iter().flat_map(|swept| swept.errors) {

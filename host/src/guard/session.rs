@@ -111,8 +111,7 @@ impl Session {
     pub fn anchor(&self) -> Option<Anchor> {
         let state = &mut *locked(&self.0.state);
         let policy = self.turn_to_policy(state);
-        state.meter.budget(&policy, &state.conversation, None);
-        state.meter.anchor()
+        state.meter.anchor(&state.conversation, &**policy.counter())
     }
 
     /// Goes by `policy` from the next call on and not by that of the guard: for another model, for instance. What

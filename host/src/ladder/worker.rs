@@ -185,12 +185,12 @@ pub(super) async fn ask(
         },
     };
     drop(given_up);
-    let round = planned.unwrap_or_else(|failed| Err(LayerError::new(words_of(failed))));
+    let round = planned.unwrap_or_else(|failed| Err(LayerError::new(why_it_ended(failed))));
     let log = host.log.lock().map(|mut log| std::mem::take(&mut *log)).unwrap_or_default();
     Answer { round, log, summarizer_calls: host.calls.load(Ordering::Relaxed), overran }
 }
 
-fn words_of(failed: JoinError) -> String {
+fn why_it_ended(failed: JoinError) -> String {
     match failed.try_into_panic() {
         Ok(payload) => format!("the layer panicked: {}", panic_message(&*payload)),
         Err(_) => "the runtime ended before the layer did".to_owned(),

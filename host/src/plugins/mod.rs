@@ -36,7 +36,7 @@ use brute_core::{Host, LayerError, Plan, Strategy, Window};
 
 use crate::layers::{BuildError, LayerKind, Layers};
 use crate::limit::within;
-use crate::shown::{is_odd, shown};
+use crate::shown::{shell_word, shown};
 use crate::system::words_of;
 
 pub use file::{Digest, FileError, PluginFile};
@@ -230,26 +230,6 @@ impl Plugin {
     }
 }
 
-/// A path as a shell reads it back, since people paste what they are advised. One that cannot be shown as it is
-/// is spelled in ASCII.
-fn shell_word(path: &Path) -> String {
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+".contains(char);
-    match path.to_str() {
-        Some(word) if word.chars().all(is_plain) => word.to_owned(),
-        Some(word) if !word.contains(is_odd) => format!("'{}'", word.replace('\'', "'\\''")),
-        _ => {
-            let bytes = path.as_os_str().as_encoded_bytes().iter();
-            let spelled = bytes.map(|&byte| match byte {
-                b'\'' | b'\\' => format!("\\{}", char::from(byte)),
-                b' '..=b'~' => char::from(byte).to_string(),
-                // Three digits whatever follows, as every shell that knows these quotes reads them.
-                _ => format!("\\{byte:03o}"),
-            });
-            format!("$'{}'", spelled.collect::<String>())
-        }
-    }
-}
-
 /// The libraries at `path`: the file itself, or all in the folder, by name. What only looks like one is told of,
 /// since somebody meant it to be found.
 fn libraries(path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -340,31 +320,5 @@ impl From<BuildFailure> for BuildError {
             None if failure.panicked => Self::Failed(failure.message),
             None => Self::Form(failure.message),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_a_word_that_a_shell_reads_back() {
-        for (path, word) in [
-            ("/a/b-1.so", "/a/b-1.so"),
-            ("/it's here.so", r"'/it'\''s here.so'"),
-            ("/naïve.so", "'/naïve.so'"),
-            ("/new\nline\u{1b}[31m'\\.so", r"$'/new\012line\033[31m\'\\.so'"),
-            ("/\u{202e}1.so", r"$'/\342\200\2561.so'"),
-        ] {
-            assert_eq!(shell_word(Path::new(path)), word);
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_path_that_is_no_text_is_a_word_too() {
-        use std::os::unix::ffi::OsStrExt;
-        let path = Path::new(std::ffi::OsStr::from_bytes(b"/a\xff1.so"));
-        assert_eq!(shell_word(path), r"$'/a\3771.so'");
     }
 }

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::unfit;
-#[cfg(unix)]
-use super::shell_word;
 use super::{Digest, PluginFile};
+#[cfg(unix)]
+use crate::shown::shell_word;
 use crate::shown::shown;
 use crate::system::words_of;
 

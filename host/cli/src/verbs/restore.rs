@@ -7,8 +7,7 @@ use brute_host::formats::WireMessages;
 
 use crate::args::{Global, Restore};
 use crate::exit::{Done, Exit, Failure};
-use crate::style::{WARN, styled};
-use crate::{archive, output, session, setup};
+use crate::{archive, output, session, setup, warnings};
 
 pub(crate) fn run(global: &Global, args: &Restore) -> Done {
     let config = setup::load(global, true)?;
@@ -88,15 +87,14 @@ fn conversation(global: &Global, args: &Restore, archive: &Archive) -> Done {
         Some(message) => write(args, one(&restored.text, args.pick, message)?.as_bytes())?,
     }
     if !global.quiet {
-        let warning = styled(WARN, "warning");
         for damage in &restored.damage {
-            output::say(&format!("{warning}: {damage}"));
+            warnings::warn(&damage.to_string());
         }
         if restored.compactions == 0 {
             output::say("no compaction of it is archived: it is given back as it came");
         }
         for flaw in &restored.flaws {
-            output::say(&format!("{warning}: not the original byte for byte: {flaw}"));
+            warnings::warn(&format!("not the original byte for byte: {flaw}"));
         }
     }
     Ok(if restored.is_exact() { Exit::Fitted } else { Exit::NotFitted })
