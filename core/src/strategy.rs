@@ -42,6 +42,24 @@ pub trait Strategy: Send + Sync {
     /// # Errors
     /// If the layer failed. The host reports it and goes on; the conversation stays as it was.
     fn plan(&self, window: &Window<'_>, host: &dyn Host) -> Result<Plan, LayerError>;
+
+    /// Puts away what the strategy holds. Called once, after the last plan; then it is dropped.
+    ///
+    /// # Errors
+    /// If that failed. The host tells of it; there is no plan any more whose failure it could be.
+    fn end(&mut self) -> Result<(), LayerError> {
+        Ok(())
+    }
+}
+
+impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn plan(&self, window: &Window<'_>, host: &dyn Host) -> Result<Plan, LayerError> {
+        (**self).plan(window, host)
+    }
+
+    fn end(&mut self) -> Result<(), LayerError> {
+        (**self).end()
+    }
 }
 
 /// How a strategy is named in `brute.toml`, and built from the options given there.

@@ -36,7 +36,7 @@ fn conversation(messages: usize) -> Conversation {
 }
 
 /// The layer `name` of a fixture, which cargo builds beside the bench.
-fn plugin(library: &str, name: &str) -> Option<Arc<dyn Strategy>> {
+fn plugin(library: &str, name: &str) -> Option<Box<dyn Strategy>> {
     let bench = std::env::current_exe().ok()?;
     let path = bench.parent()?.join(format!("{DLL_PREFIX}brute_{library}{DLL_SUFFIX}"));
     let kinds = load_file(path).ok()?;
@@ -48,7 +48,7 @@ fn plugin(library: &str, name: &str) -> Option<Arc<dyn Strategy>> {
 #[divan::bench(args = LENGTHS)]
 fn rung_built_in(bencher: Bencher<'_, '_>, messages: usize) {
     let Ok(strategy) = SlidingWindow::build(Default::default()) else { return };
-    rung(bencher, messages, Arc::new(strategy));
+    rung(bencher, messages, strategy);
 }
 
 /// The same by the same strategy in a library.
@@ -58,11 +58,11 @@ fn rung_in_a_plugin(bencher: Bencher<'_, '_>, messages: usize) {
     rung(bencher, messages, strategy);
 }
 
-fn rung(bencher: Bencher<'_, '_>, messages: usize, strategy: Arc<dyn Strategy>) {
+fn rung(bencher: Bencher<'_, '_>, messages: usize, strategy: impl Strategy + 'static) {
     let mut start = conversation(messages);
     let tokens = start.measure(&Approximate);
     let Ok(budget) = Budget::new(tokens, 0, tokens, tokens / 4) else { return };
-    let rung = Rung { strategy, ..Rung::new("rung", SlidingWindow::default()) };
+    let rung = Rung::new("rung", strategy);
     let compactor = Compactor::new(Arc::new(Approximate), budget).rung(rung);
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
         return;

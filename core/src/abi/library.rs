@@ -135,20 +135,6 @@ pub struct PluginLayer {
     layer: LayerBox,
 }
 
-impl PluginLayer {
-    /// Drops what the plugin holds, and says how that went. A layer that is dropped without keeps a panic over
-    /// it to itself; one that has ended only fails.
-    ///
-    /// # Errors
-    /// If it panicked; what it said, on one line.
-    pub fn end(&mut self) -> Result<(), String> {
-        match self.layer.end() {
-            ROption::RNone => Ok(()),
-            ROption::RSome(said) => Err(one_line(&said)),
-        }
-    }
-}
-
 impl Strategy for PluginLayer {
     fn plan(&self, window: &Window<'_>, host: &dyn Host) -> Result<Plan, LayerError> {
         let flat = Flat::of(window)?;
@@ -160,6 +146,15 @@ impl Strategy for PluginLayer {
             (Some(said), _) => Err(LayerError::new(format!("the host panicked below it: {said}"))),
             (None, RResult::ROk(plan)) => plan_from_raw(plan),
             (None, RResult::RErr(error)) => Err(error_from_raw(error)),
+        }
+    }
+
+    /// Drops what the plugin holds, too. A layer that is dropped without keeps a panic over it to itself; one
+    /// that has ended only fails.
+    fn end(&mut self) -> Result<(), LayerError> {
+        match self.layer.end() {
+            ROption::RNone => Ok(()),
+            ROption::RSome(said) => Err(LayerError::new(one_line(&said))),
         }
     }
 }

@@ -72,16 +72,18 @@ fn failure(message: String) -> RawError {
 }
 
 /// A strategy whose panics stay in the plugin, the one of its drop too. Nothing once it has ended.
-struct Guarded<T>(Option<T>);
+struct Guarded<T: Strategy>(Option<T>);
 
-impl<T> Guarded<T> {
+impl<T: Strategy> Guarded<T> {
     fn end(&mut self) -> Result<(), String> {
-        let strategy = self.0.take();
-        watched(|| drop(strategy))
+        let Some(mut strategy) = self.0.take() else { return Ok(()) };
+        let ended = watched(|| strategy.end().map_err(|error| error.to_string())).flatten();
+        let dropped = watched(|| drop(strategy));
+        ended.and(dropped)
     }
 }
 
-impl<T> Drop for Guarded<T> {
+impl<T: Strategy> Drop for Guarded<T> {
     fn drop(&mut self) {
         // A host that did not end it does not want to know.
         drop(self.end());
@@ -148,8 +150,8 @@ impl Host for HostOf<'_, '_> {
 /// test the strategies in Rust as well, and name every strategy that the library offers. A strategy is
 /// any type that implements [`Configure`].
 ///
-/// A panic in the options or in the plan becomes an error of the layer; one when the layer is dropped is
-/// told to the host, which warns of it. For that, the library must be built with `panic = "unwind"`;
+/// A panic in the options or in the plan becomes an error of the layer; one when the layer is ended or dropped is
+/// told to the host, which tells of it. For that, the library must be built with `panic = "unwind"`;
 /// another setting does not compile.
 ///
 /// ```

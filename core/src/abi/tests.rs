@@ -107,6 +107,14 @@ impl Strategy for Acts {
             _ => Ok(Plan::decline()),
         }
     }
+
+    fn end(&mut self) -> Result<(), LayerError> {
+        assert!(self.0 != "panic in end", "in end");
+        match self.0.as_str() {
+            "fail to end" => Err(LayerError::new("it is\nbusy")),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Drop for Acts {
@@ -146,15 +154,20 @@ fn panics_become_errors_with_their_place() {
     assert!(failure.contains(place) && failure.ends_with(": in build"), "{failure}");
     let error = plan("panic", &TestHost::new()).unwrap_err().to_string();
     assert!(error.contains(place) && error.ends_with(": in plan"), "{error}");
-    let dropped = acts("panic in drop").unwrap().end().unwrap_err();
-    assert!(dropped.contains(place) && dropped.ends_with(": in drop"), "{dropped}");
-    drop(acts("panic in drop"));
+    for act in ["panic in drop", "panic in end"] {
+        let error = acts(act).unwrap().end().unwrap_err().to_string();
+        let said = act.trim_start_matches("panic ");
+        assert!(error.contains(place) && error.ends_with(&format!(": {said}")), "{error}");
+        drop(acts(act));
+    }
     assert_eq!(acts("").unwrap().end(), Ok(()));
 }
 
 #[test]
 fn errors_and_the_host_s_answers_cross() {
     assert_eq!(plan("fail", &TestHost::new()), Err(LayerError::new("it failed")));
+    let ended = acts("fail to end").unwrap().end();
+    assert_eq!(ended, Err(LayerError::new("it is busy")));
     assert_eq!(plan("", &TestHost::new()), Ok(Plan::decline()));
     let text = "done 100000 2 None".to_owned();
     let expected = Plan::of(vec![Edit::Rewrite { message: 0, part: 0, text }]);

@@ -14,7 +14,7 @@
 //! ```
 
 use std::fmt;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use proptest::prelude::Strategy as _;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 use super::{TestHost, generate, laws};
-use crate::{Approximate, Conversation, Plan, Strategy};
+use crate::{Approximate, Conversation, LayerError, Plan, Strategy};
 
 /// Blocks (turns and steps) of the longest conversation that is tried.
 const BLOCKS: u32 = 16;
@@ -78,15 +78,13 @@ pub fn check(strategy: &dyn Strategy, cases: u32) -> Result<(), Box<Counterexamp
     try_all(strategy, cases, |_| {})
 }
 
-/// Tries `strategy` as [`check`] does, then has `end` drop it and say how that went, and gives each law `limit` on
-/// each conversation. What takes longer is left behind on a thread, since nothing can end it.
+/// Tries `strategy` as [`check`] does, then ends and drops it, and gives each law `limit` on each conversation. What takes longer is left behind on a thread, since nothing can end it.
 ///
 /// # Errors
 /// The first law that it breaks, on the smallest conversation that shows it; or the one that it did not come to
 /// the end of, on the first.
 pub fn check_in_time(
-    strategy: Arc<dyn Strategy>,
-    end: impl FnOnce(Arc<dyn Strategy>) -> Result<(), String> + Send + 'static,
+    mut strategy: Box<dyn Strategy>,
     cases: u32,
     limit: Duration,
 ) -> Result<(), Box<Counterexample>> {
@@ -99,8 +97,10 @@ pub fn check_in_time(
             return drop(tell.send(Told::Done(done)));
         }
         begin(Trial::alone("end"));
-        let ended = end(strategy);
-        drop(tell.send(Told::Done(ended.map_err(|why| Trial::alone("end").broken(&why)))));
+        let ended = strategy.end();
+        drop(strategy);
+        let why = |error: LayerError| Trial::alone("end").broken(&error.to_string());
+        drop(tell.send(Told::Done(ended.map_err(why))));
     };
     let mut trial = Trial::alone("start");
     let why = match thread::Builder::new().spawn(work) {
@@ -206,7 +206,7 @@ fn try_up_to(
 mod tests {
     use super::*;
     use crate::testing::notation;
-    use crate::{Edit, Host, LayerError, Window};
+    use crate::{Edit, Host, Window};
     use std::sync::atomic::{AtomicU32, Ordering};
 
     /// Drops what it may, a run at a time.
@@ -261,24 +261,36 @@ mod tests {
         }
     }
 
-    fn dropped(strategy: Arc<dyn Strategy>) -> Result<(), String> {
-        drop(strategy);
-        Ok(())
+    /// Declines, and ends as it was told to.
+    struct Ends(fn() -> Result<(), LayerError>);
+
+    impl Strategy for Ends {
+        fn plan(&self, _: &Window<'_>, _: &dyn Host) -> Result<Plan, LayerError> {
+            Ok(Plan::decline())
+        }
+
+        fn end(&mut self) -> Result<(), LayerError> {
+            (self.0)()
+        }
     }
 
     #[test]
     fn a_layer_has_to_end_well_and_in_time() {
         let limit = Duration::from_millis(500);
-        let hangs = |_| loop {
-            thread::park();
-        };
-        let fine = || Arc::new(Hangs(AtomicU32::new(u32::MAX)));
-        for (found, told) in [
-            (check_in_time(Arc::new(Bomb), dropped, 16, limit), Some("end: it panicked")),
-            (check_in_time(fine(), |_| Err("no".to_owned()), 16, limit), Some("end: no")),
-            (check_in_time(fine(), hangs, 16, limit), Some("end: not done within 500ms")),
-            (check_in_time(fine(), dropped, 16, limit), None),
-        ] {
+        let ends = |end| Box::new(Ends(end));
+        let hangs = ends(|| {
+            loop {
+                thread::park();
+            }
+        });
+        let cases: [(Box<dyn Strategy>, _); 4] = [
+            (Box::new(Bomb), Some("end: it panicked")),
+            (ends(|| Err(LayerError::new("no"))), Some("end: no")),
+            (hangs, Some("end: not done within 500ms")),
+            (ends(|| Ok(())), None),
+        ];
+        for (strategy, told) in cases {
+            let found = check_in_time(strategy, 16, limit);
             assert_eq!(found.err().map(|found| found.to_string()).as_deref(), told);
         }
     }
@@ -311,12 +323,12 @@ mod tests {
         let limit = Duration::from_millis(500);
         // A run asks twice, since the same window has to give the same plan.
         for (plans, law) in [(0, "progress"), (1, "progress"), (2, "idempotent"), (3, "progress")] {
-            let hangs = Arc::new(Hangs(AtomicU32::new(plans)));
-            let found = check_in_time(hangs, dropped, 64, limit).unwrap_err();
+            let hangs = Box::new(Hangs(AtomicU32::new(plans)));
+            let found = check_in_time(hangs, 64, limit).unwrap_err();
             assert_eq!(found.broken, format!("{law}: not done within 500ms"), "{plans}");
             assert!((1..=8).contains(&found.conversation.len()), "{found}");
         }
-        assert_eq!(check_in_time(Arc::new(Fails), dropped, 64, limit), check(&Fails, 64));
+        assert_eq!(check_in_time(Box::new(Fails), 64, limit), check(&Fails, 64));
     }
 
     #[test]

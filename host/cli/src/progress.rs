@@ -53,11 +53,18 @@ impl Progress {
         match event {
             Event::LayerStart { rung } => self.bar.set_message(format!("asking `{}`", shown(rung))),
             Event::Log { rung, level: LogLevel::Warn, message } => {
-                if let Ok(mut warnings) = self.warnings.lock() {
-                    warnings.push(Warning { rung: rung.clone(), message: message.clone() });
-                }
+                self.keep(rung, message.clone());
+            }
+            Event::LayerEndFailed { rung, error } => {
+                self.keep(rung, format!("did not end well: {error}"));
             }
             _ => {}
+        }
+    }
+
+    fn keep(&self, rung: &str, message: String) {
+        if let Ok(mut warnings) = self.warnings.lock() {
+            warnings.push(Warning { rung: rung.to_owned(), message });
         }
     }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::progress::Warning;
-use crate::setup::Sizing;
+use crate::setup::Ran;
 use crate::style::{self, BAD, DIM, GOOD, HEAD, WARN, counted, number, styled};
 
 /// A compaction as JSON.
@@ -50,12 +50,9 @@ struct Rung {
 }
 
 /// What each rung did, in sizes of a whole request.
-fn of_requests<'a>(
-    sizing: &Sizing,
-    done: &'a Compaction,
-) -> impl Iterator<Item = RungReport> + use<'a> {
-    let budget = *sizing.compactor.budget();
-    done.rungs.iter().map(move |rung| RungReport {
+fn of_requests(ran: &Ran) -> impl Iterator<Item = RungReport> {
+    let budget = ran.budget;
+    ran.done.rungs.iter().map(move |rung| RungReport {
         before: budget.request(rung.before),
         after: budget.request(rung.after),
         ..rung.clone()
@@ -68,20 +65,14 @@ fn milliseconds(duration: std::time::Duration) -> f64 {
 
 impl<'a> Report<'a> {
     /// The report on a compaction whose result has `messages_after` messages in the file.
-    pub(crate) fn of(
-        document: &'a Document,
-        sizing: &'a Sizing,
-        done: &'a Compaction,
-        warnings: &'a [Warning],
-        messages_after: usize,
-    ) -> Self {
-        let budget = sizing.compactor.budget();
-        let rungs = of_requests(sizing, done);
+    pub(crate) fn of(document: &'a Document, ran: &'a Ran, messages_after: usize) -> Self {
+        let Ran { budget, done, .. } = ran;
+        let rungs = of_requests(ran);
         Self {
             format: document.format().to_string(),
             carrier: document.carrier(),
-            model: sizing.model.as_deref(),
-            counter: sizing.compactor.counter().id(),
+            model: ran.model.as_deref(),
+            counter: ran.counter.id(),
             window: budget.window(),
             compact_at: budget.compact_at(),
             target: budget.request(budget.target()),
@@ -91,7 +82,7 @@ impl<'a> Report<'a> {
             messages_before: document.wire_len(),
             messages_after,
             repairs: document.repairs().iter().map(ToString::to_string).collect(),
-            warnings,
+            warnings: &ran.warned,
             duration_ms: milliseconds(done.duration),
             rungs: rungs
                 .map(|report| Rung { duration_ms: milliseconds(report.duration), report })
@@ -113,19 +104,14 @@ pub(crate) fn exit(done: &Compaction) -> Exit {
 }
 
 /// What the conversation is and how much room there is.
-pub(crate) fn heading(
-    name: &str,
-    document: &Document,
-    sizing: &Sizing,
-    done: &Compaction,
-) -> String {
-    let budget = sizing.compactor.budget();
+pub(crate) fn heading(name: &str, document: &Document, ran: &Ran) -> String {
+    let budget = ran.budget;
     let mut pieces = vec![
         format!("window {}", number(budget.window())),
         format!("compaction at {}", number(budget.compact_at())),
         format!("down to {}", number(budget.request(budget.target()))),
     ];
-    if let Some(model) = &sizing.model {
+    if let Some(model) = &ran.model {
         pieces[0].push_str(&format!(" ({})", shown(model)));
     }
     if budget.overhead() > 0 {
@@ -135,23 +121,19 @@ pub(crate) fn heading(
         "{}: {}, {} tokens",
         name,
         counted(document.wire_len() as u64, "message"),
-        number(budget.request(done.before))
+        number(budget.request(ran.done.before))
     );
-    let format = format!(
-        "{} ({}), counted by {}",
-        document.format(),
-        document.carrier(),
-        sizing.compactor.counter().id()
-    );
+    let format =
+        format!("{} ({}), counted by {}", document.format(), document.carrier(), ran.counter.id());
     let [format, room] = [format, pieces.join(", ")].map(|line| style::wrapped(&line, 0));
     [styled(HEAD, &head), styled(DIM, &format), styled(DIM, &room)].map(|line| line + "\n").concat()
 }
 
 /// What each rung did.
-pub(crate) fn rungs(sizing: &Sizing, done: &Compaction) -> String {
+pub(crate) fn rungs(ran: &Ran) -> String {
     let header = ["", "rung", "result", "before", "after", "saved", "edits", "calls", "time"];
     let mut table = style::table(&header, &[3, 4, 5, 6, 7, 8]);
-    for (index, rung) in of_requests(sizing, done).enumerate() {
+    for (index, rung) in of_requests(ran).enumerate() {
         let asked = !matches!(rung.result, RungResult::NotAsked { .. });
         let sized = |value: u64| if asked { number(value) } else { String::new() };
         table.add_row([
@@ -167,7 +149,7 @@ pub(crate) fn rungs(sizing: &Sizing, done: &Compaction) -> String {
         ]);
     }
     let mut text = style::lines(&table);
-    for rung in &done.rungs {
+    for rung in &ran.done.rungs {
         if let RungResult::Failed { reason, .. } = &rung.result {
             text.push_str(&format!(
                 "\n{} `{}`: {}",
@@ -196,8 +178,9 @@ fn result(result: &RungResult) -> &'static str {
 }
 
 /// What came of it, and what stands in the way.
-pub(crate) fn outcome(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
-    let after = number(sizing.compactor.budget().request(done.after));
+pub(crate) fn outcome(document: &Document, ran: &Ran) -> String {
+    let done = &ran.done;
+    let after = number(ran.budget.request(done.after));
     let saved = number(done.before - done.after);
     match placed(document, done) {
         Outcome::BelowTrigger => {

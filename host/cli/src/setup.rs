@@ -11,7 +11,7 @@ use brute_host::config::{
     self, Amount, Config, Diagnostic, Places, Room, RoomError, Severity, Sources,
 };
 use brute_host::formats::Document;
-use brute_host::ladder::{Compaction, Compactor};
+use brute_host::ladder::{Budget, Compaction, Compactor};
 use brute_host::layers::{Layers, nearest};
 use brute_host::plugins::{Plugins, TRUST_VARIABLE};
 use brute_host::shown::shown;
@@ -47,6 +47,20 @@ pub(crate) struct Sizing {
     pub(crate) compactor: Compactor,
     /// Whether the trigger has no say.
     now: bool,
+}
+
+/// A compaction, and what it went by.
+pub(crate) struct Ran {
+    /// The model, as it was named.
+    pub(crate) model: Option<String>,
+    /// The room there is.
+    pub(crate) budget: Budget,
+    /// What counts.
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    /// What came of it.
+    pub(crate) done: Compaction,
+    /// What the rungs warned of.
+    pub(crate) warned: Vec<Warning>,
 }
 
 /// What a command says that runs where there is no folder any more.
@@ -209,19 +223,19 @@ pub(crate) fn counting(config: &Config, document: &Document) -> Counting {
     Counting { model: model(config, named), window, counter, overhead }
 }
 
-/// What `document` is compacted by; at once, if it is said where `to`.
+/// What `document` is compacted by; at once, if it is said where `to`. The layers live in it, and nowhere else.
 pub(crate) fn sizing(
-    config: &Config,
+    config: Config,
     to: Option<u64>,
     document: &Document,
 ) -> Result<Sizing, Failure> {
     let named = document.model();
-    let room = room(config, to, named.as_deref())?;
+    let room = room(&config, to, named.as_deref())?;
     let mut compactor = config.compactor_in(room, document).map_err(Failure::configuration)?;
     if Archive::new(config.archive.clone()).is_some() {
         compactor = compactor.retrieving(|message| Some(way_back(message, "")));
     }
-    Ok(Sizing { model: model(config, named), compactor, now: to.is_some() })
+    Ok(Sizing { model: model(&config, named), compactor, now: to.is_some() })
 }
 
 /// Says on standard error which tools in `[keep]` there is no call of, since a slip there keeps nothing.
@@ -247,25 +261,26 @@ pub(crate) fn say_unknown_tools(config: &Config, document: &Document) {
     }
 }
 
-/// Compacts `document`, showing progress to whoever watches. Beside it, what the rungs warned of, which is also
-/// shown unless standard error is for a report that a program reads.
+/// Compacts `document`, showing progress to whoever watches, and ends the layers. What the rungs warned of is also
+/// shown, unless standard error is for a report that a program reads.
 pub(crate) fn run(
     global: &Global,
-    sizing: &Sizing,
+    sizing: Sizing,
     document: &Document,
     words: bool,
-) -> Result<(Compaction, Vec<Warning>), Failure> {
+) -> Result<Ran, Failure> {
     let progress = Progress::new(global.quiet);
     progress.say("counting");
     let shown = progress.clone();
-    let compactor = sizing.compactor.clone().on(move |event| shown.follow(event));
+    let Sizing { model, compactor, now } = sizing;
+    let compactor = compactor.on(move |event| shown.follow(event));
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
             Failure { exit: Exit::Bug, message: format!("no runtime: {}", words_of(&error)) }
         })?;
     let conversation = document.conversation().clone();
     let compacting = async {
-        match sizing.now {
+        match now {
             true => compactor.compact_now(conversation).await,
             false => compactor.compact(conversation).await,
         }
@@ -276,6 +291,8 @@ pub(crate) fn run(
             () = interrupted() => None,
         }
     });
+    let (budget, counter) = (*compactor.budget(), Arc::clone(compactor.counter()));
+    drop(compactor);
     let warned = progress.finish();
     if words && !global.quiet {
         for Warning { rung, message } in &warned {
@@ -286,7 +303,7 @@ pub(crate) fn run(
         Some(done) => {
             // A layer that overran its time may still be at work: nobody waits for it.
             runtime.shutdown_background();
-            Ok((done, warned))
+            Ok(Ran { model, budget, counter, done, warned })
         }
         None => {
             // Time to stop a summarizer that is at work. Nobody else would.

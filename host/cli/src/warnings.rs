@@ -1,9 +1,7 @@
 //! What the library warns of while it works, for people: a line each on standard error.
 
 use std::fmt::{self, Write as _};
-use std::sync::{Arc, mpsc};
 
-use brute_core::Strategy;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -32,14 +30,6 @@ pub(crate) fn show() {
     };
     // There is one for the whole program, and this is the only place that sets it.
     let _ = tracing::subscriber::set_global_default(Listener(shown));
-}
-
-/// Drops a strategy, and says why that failed: of a layer of a plugin, a warning is all that tells.
-pub(crate) fn ended(strategy: Arc<dyn Strategy>) -> Result<(), String> {
-    let (tell, told) = mpsc::channel();
-    let heard = move |_, Told { cause, .. }| drop(cause.map(|cause| tell.send(cause)));
-    tracing::subscriber::with_default(Listener(heard), || drop(strategy));
-    told.try_recv().map_or(Ok(()), Err)
 }
 
 /// Hears warnings and errors, and has no use for spans.
@@ -71,8 +61,6 @@ impl<F: Fn(Level, Told) + Send + Sync + 'static> Subscriber for Listener<F> {
 struct Told {
     message: String,
     fields: String,
-    /// The field of this name, by itself.
-    cause: Option<String>,
 }
 
 impl Visit for Told {
@@ -81,9 +69,6 @@ impl Visit for Told {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() == "cause" {
-            self.cause = Some(format!("{value:?}"));
-        }
         // Writing to memory cannot fail.
         let _ = match field.name() {
             "message" => write!(self.message, "{value:?}"),

@@ -35,10 +35,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brute_core::Strategy;
-
 use crate::archive::ArchiveOptions;
-use crate::ladder::{Health, OnError};
+use crate::ladder::{Health, Layer, OnError};
 use crate::layers::Layers;
 use crate::models::ModelTable;
 use crate::plugins::{Trust, TrustError};
@@ -100,7 +98,7 @@ pub struct ConfiguredRung {
     /// The name of its layer.
     pub layer: String,
     /// The strategy, with its options.
-    pub strategy: Arc<dyn Strategy>,
+    pub strategy: Layer,
     /// Asked only if the request is still larger than this.
     pub above: Option<Amount>,
     /// What happens when the layer fails.

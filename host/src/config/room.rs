@@ -296,7 +296,7 @@ impl Config {
     pub fn rungs(&self, size: u64) -> Vec<Rung> {
         let rungs = self.ladder.iter().map(|rung| Rung {
             name: rung.name.clone(),
-            strategy: Arc::clone(&rung.strategy),
+            strategy: rung.strategy.clone(),
             when: rung.above.map(|above| When { above: above.tokens(size) }),
             on_error: rung.on_error,
             timeout: rung.timeout,

@@ -14,7 +14,7 @@ use super::diagnostic::{Diagnostic, Origin};
 use super::document::{RungOptions, TriggerOptions, rung_fields};
 use super::node::{Kind, Node};
 use super::resolve::{Loader, path_of, said_of, with_key};
-use crate::ladder::Health;
+use crate::ladder::{Health, Layer};
 use crate::layers::{BuildError, LayerKind};
 use crate::plugins;
 
@@ -88,10 +88,11 @@ impl Loader {
         let kind = &limit.map_or_else(|| kind.clone(), |limit| kind.clone().within(limit));
         let strategy = self.strategy(kind, item, &options, path);
         let read = read?;
+        let name = read.name.unwrap_or_else(|| kind.name.clone());
         Some(ConfiguredRung {
-            name: read.name.unwrap_or_else(|| kind.name.clone()),
+            strategy: Layer::new(&name, strategy?, kind.plugin.clone()),
+            name,
             layer: kind.name.clone(),
-            strategy: strategy?,
             above: read.when.map(|when| when.above),
             on_error: read.on_error,
             timeout: limit,
@@ -106,7 +107,7 @@ impl Loader {
         item: &Node,
         options: &Node,
         path: &str,
-    ) -> Option<Arc<dyn Strategy>> {
+    ) -> Option<Box<dyn Strategy>> {
         let error = match kind.build(options.to_json()) {
             Ok(strategy) => return Some(strategy),
             Err(error) => error,
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_time_limit_of_nothing_is_one_error() {
-        let slow = |_| -> Result<Arc<dyn Strategy>, _> {
+        let slow = |_| -> Result<Box<dyn Strategy>, _> {
             thread::sleep(Duration::from_millis(50));
             Err(BuildError::Form("it was built".to_owned()))
         };

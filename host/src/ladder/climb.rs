@@ -10,7 +10,9 @@ use tracing::{Instrument, info_span};
 
 use super::blockers::{Ladder, TooLarge};
 use super::worker::{Answer, Generation, Lent, Reachable, Retrieval, Round, Shape, TimeLimit, ask};
-use super::{Budget, Event, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult};
+use super::{
+    Budget, Event, Layer, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult,
+};
 use crate::summarizers::Summarizer;
 
 /// Plans of one rung after which it is said to loop. Every one made the conversation smaller, so this
@@ -85,6 +87,7 @@ impl Compactor {
     /// One more rung, below the others.
     #[must_use]
     pub fn rung(mut self, rung: Rung) -> Self {
+        rung.strategy.tell(&self.observers);
         self.rungs.push(rung);
         self
     }
@@ -118,7 +121,7 @@ impl Compactor {
     #[must_use]
     pub fn on(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.observers.add(observer);
-        self
+        self.introduced()
     }
 
     /// The same ladder in other room.
@@ -131,6 +134,12 @@ impl Compactor {
     #[must_use]
     pub(crate) fn observed(mut self, observers: &Observers) -> Self {
         self.observers.extend(observers);
+        self.introduced()
+    }
+
+    /// The same, whose layers know who listens.
+    fn introduced(self) -> Self {
+        self.rungs.iter().for_each(|rung| rung.strategy.tell(&self.observers));
         self
     }
 
@@ -378,9 +387,9 @@ impl<'c> Descent<'c> {
     ) -> RungResult {
         loop {
             let round = Instant::now();
-            let strategy = Arc::clone(&rung.strategy);
+            let layer = rung.strategy.clone();
             let Answer { round: made, log, summarizer_calls, overran } =
-                ask(strategy, self.generation.clone(), &self.lent, limit).await;
+                ask(layer, self.generation.clone(), &self.lent, limit).await;
             report.summarizer_calls += summarizer_calls;
             for (level, message) in log {
                 self.tell(Event::Log { rung: rung.name.clone(), level, message });
@@ -398,10 +407,7 @@ impl<'c> Descent<'c> {
                         LayerErrorKind::Summarizer => {}
                         _ => health.failed(),
                     }
-                    let reason = match plugin {
-                        Some(path) => format!("plugin `{}`: {error}", path.display()),
-                        None => error.to_string(),
-                    };
+                    let reason = Layer::blame(plugin, &error.to_string());
                     let told = reason.clone();
                     self.tell(Event::LayerFailed { rung: name, error: told, size, duration });
                     let summarizer = kind == LayerErrorKind::Summarizer;

@@ -67,6 +67,13 @@ pub enum Event {
         #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
+    /// The layer of a rung failed when it was ended: after its last plan, so that no conversation is touched by it.
+    LayerEndFailed {
+        /// The rung.
+        rung: String,
+        /// Why.
+        error: String,
+    },
     /// A rung has something to say to the operator.
     Log {
         /// The rung.
@@ -178,6 +185,11 @@ impl Observers {
         self.observers.push(Arc::new(observer));
     }
 
+    /// Whether there is nobody.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.observers.is_empty()
+    }
+
     /// All of these as well.
     pub(crate) fn extend(&mut self, others: &Self) {
         self.observers.extend_from_slice(&others.observers);
@@ -186,7 +198,7 @@ impl Observers {
     /// Tells everyone of an event, which is made only if somebody listens. An observer that panics hurts
     /// nobody else.
     pub fn tell(&self, event: impl FnOnce() -> Event) {
-        if self.observers.is_empty() {
+        if self.is_empty() {
             return;
         }
         let event = event();

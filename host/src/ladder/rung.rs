@@ -9,13 +9,15 @@ use brute_core::Strategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Layer;
+
 /// A layer in its place in the ladder.
 #[derive(Clone)]
 pub struct Rung {
     /// How events and errors call it: the `name` in `brute.toml`, or the layer's.
     pub name: String,
     /// The strategy that plans, with its options.
-    pub strategy: Arc<dyn Strategy>,
+    pub strategy: Layer,
     /// Asked only when this holds.
     pub when: Option<When>,
     /// What happens when the layer fails, or is not asked because it kept failing.
@@ -31,9 +33,11 @@ pub struct Rung {
 impl Rung {
     /// A rung that is always asked, without a time limit, and passed over when it fails.
     pub fn new(name: impl Into<String>, strategy: impl Strategy + 'static) -> Self {
+        let name = name.into();
+        let strategy = Layer::new(&name, Box::new(strategy), None);
         Self {
-            name: name.into(),
-            strategy: Arc::new(strategy),
+            name,
+            strategy,
             when: None,
             on_error: OnError::Next,
             timeout: None,

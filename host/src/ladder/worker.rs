@@ -9,14 +9,15 @@ use std::time::Duration;
 use brute_core::abi::panic_message;
 use brute_core::{
     Applied, Completion, CompletionError, Conversation, Edit, Flow, Host, LayerError, LogLevel,
-    Message, MessageId, Outline, Plan, Prompt, Protection, Sizes, Strategy, SummarizerLimits,
-    TokenCounter, Window,
+    Message, MessageId, Outline, Plan, Prompt, Protection, Sizes, SummarizerLimits, TokenCounter,
+    Window,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
+use super::Layer;
 use crate::summarizers::Summarizer;
 
 /// One generation of a conversation and what is known of it. A rung sees it and cannot change it.
@@ -139,10 +140,10 @@ pub(super) struct TimeLimit {
     pub until: Instant,
 }
 
-/// Asks `strategy` for a plan, and makes it. Dropping the future, or running out of `limit`, gives up on it: the
+/// Asks `layer` for a plan, and makes it. Dropping the future, or running out of `limit`, gives up on it: the
 /// thread is left to itself, a call of the summarizer that is under way is given up, and no other begins.
 pub(super) async fn ask(
-    strategy: Arc<dyn Strategy>,
+    layer: Layer,
     generation: Generation,
     lent: &Lent,
     limit: Option<TimeLimit>,
@@ -164,7 +165,7 @@ pub(super) async fn ask(
             let Shape { outline, protection } = generation.shape();
             let (messages, counter) = (generation.conversation.messages(), &*host.counter);
             let window = Window::new(messages, outline, protection, counter, generation.sizes);
-            Round::of(strategy.plan(&window, &*host)?, &generation, counter)
+            Round::of(layer.plan(&window, &*host)?, &generation, counter)
         })
     };
     let mut overran = false;

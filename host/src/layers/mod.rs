@@ -78,7 +78,7 @@ impl From<OptionsError> for BuildError {
     }
 }
 
-type Build = dyn Fn(Value) -> Result<Arc<dyn Strategy>, BuildError> + Send + Sync;
+type Build = dyn Fn(Value) -> Result<Box<dyn Strategy>, BuildError> + Send + Sync;
 
 /// A kind of layer: a strategy before it has options.
 #[derive(Clone)]
@@ -116,7 +116,7 @@ impl LayerKind {
                     options => serde_json::from_value(options)
                         .map_err(|error| BuildError::Form(error.to_string()))?,
                 };
-                Ok(Arc::new(T::build(options)?))
+                Ok(Box::new(T::build(options)?))
             },
         )
     }
@@ -128,7 +128,7 @@ impl LayerKind {
         version: impl Into<String>,
         needs_summarizer: bool,
         schema: Value,
-        build: impl Fn(Value) -> Result<Arc<dyn Strategy>, BuildError> + Send + Sync + 'static,
+        build: impl Fn(Value) -> Result<Box<dyn Strategy>, BuildError> + Send + Sync + 'static,
     ) -> Self {
         Self {
             name: name.into(),
@@ -159,7 +159,7 @@ impl LayerKind {
     ///
     /// # Errors
     /// If the strategy does not take them, or is not built in time.
-    pub fn build(&self, options: Value) -> Result<Arc<dyn Strategy>, BuildError> {
+    pub fn build(&self, options: Value) -> Result<Box<dyn Strategy>, BuildError> {
         let Some(limit) = self.limit else { return (self.build)(options) };
         let build = Arc::clone(&self.build);
         limit::within(limit, move || build(options)).map_err(BuildError::Failed)?

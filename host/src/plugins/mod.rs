@@ -28,11 +28,10 @@ use std::env::consts::DLL_SUFFIX;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use brute_core::abi::{BuildFailure, Exported, PluginLayer, StrategyManifest};
-use brute_core::{Host, LayerError, Plan, Strategy, Window};
+use brute_core::Strategy;
+use brute_core::abi::{BuildFailure, Exported, StrategyManifest};
 
 use crate::layers::{BuildError, LayerKind, Layers};
 use crate::limit::within;
@@ -280,37 +279,12 @@ fn kind(
     let schema = schema.map_err(|failure| failed(failure.message))?;
     let schema = serde_json::from_str(&schema).map_err(|error| failed(error.to_string()))?;
     let (name, summary, version) = (&said.name, &said.summary, &said.version);
-    let (plugin, known) = (file.path.clone(), name.clone());
     let build = move |options: serde_json::Value| {
         let layer = exported.build(&options.to_string()).map_err(BuildError::from)?;
-        let (plugin, name) = (plugin.clone(), known.clone());
-        Ok(Arc::new(Watched { layer, plugin, name }) as Arc<dyn Strategy>)
+        Ok(Box::new(layer) as Box<dyn Strategy>)
     };
     let kind = LayerKind::new(name, summary, version, said.needs_summarizer, schema, build);
     Ok(kind.in_library(&file.path))
-}
-
-/// A layer of a plugin that is told of if it panics when it is dropped: there is no plan any more whose
-/// failure that could be.
-struct Watched {
-    layer: PluginLayer,
-    plugin: PathBuf,
-    name: String,
-}
-
-impl Strategy for Watched {
-    fn plan(&self, window: &Window<'_>, host: &dyn Host) -> Result<Plan, LayerError> {
-        self.layer.plan(window, host)
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        if let Err(cause) = self.layer.end() {
-            let (plugin, layer) = (self.plugin.display(), self.name.as_str());
-            tracing::warn!(%plugin, layer, cause, "a layer of a plugin failed when it was dropped");
-        }
-    }
 }
 
 impl From<BuildFailure> for BuildError {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use brute_core::testing::notation;
 use brute_core::{Approximate, Conversation};
 use brute_host::config::{Origin, Source, Sources, load};
-use brute_host::ladder::{Budget, Compaction, Compactor, Event, NotAsked, Rung, RungResult};
+use brute_host::ladder::{Budget, Compaction, Compactor, Event, Layer, NotAsked, Rung, RungResult};
 use brute_host::layers::Layers;
 use brute_host::plugins::Trust;
 use brute_sliding_window::SlidingWindow;
@@ -26,7 +26,7 @@ fn rung(act: &str) -> Rung {
     let kind = kind("faulty", "faulty");
     let strategy = kind.build(serde_json::json!({ "act": act })).unwrap();
     Rung {
-        strategy,
+        strategy: Layer::new("trial", strategy, kind.plugin.clone()),
         plugin: kind.plugin.clone(),
         timeout: Some(Duration::from_millis(300)),
         ..Rung::new("trial", SlidingWindow::default())
@@ -41,7 +41,9 @@ fn compactor(rungs: Vec<Rung>, target: u64) -> (Compactor, Arc<Mutex<Vec<String>
         .into_iter()
         .fold(Compactor::new(Arc::new(Approximate), budget), Compactor::rung)
         .on(move |event| {
-            if let Event::LayerFailed { rung, error, .. } = event {
+            if let Event::LayerFailed { rung, error, .. } | Event::LayerEndFailed { rung, error } =
+                event
+            {
                 seen.lock().unwrap().push(format!("{rung}: {error}"));
             }
         });
@@ -117,26 +119,44 @@ impl tracing::Subscriber for Kept {
 }
 
 #[test]
-fn a_layer_that_panics_when_it_is_dropped_is_told_of() {
+fn a_layer_that_panics_when_it_is_dropped_ends_in_an_event() {
+    for act in ["panic-in-drop", "decline"] {
+        let (compactor, events) = compactor(vec![rung(act)], 10);
+        assert_eq!(run(&compactor, talk()).conversation, talk());
+        let another = compactor.clone();
+        drop(compactor);
+        assert!(events.lock().unwrap().is_empty(), "somebody has it still");
+        drop(another);
+        let events = events.lock().unwrap();
+        if act == "decline" {
+            assert!(events.is_empty(), "{events:?}");
+            continue;
+        }
+        let [event] = events.as_slice() else { panic!("{events:?}") };
+        assert!(event.starts_with("trial: plugin `") && event.contains("brute_faulty"), "{event}");
+        assert!(event.contains("faulty/src/lib.rs:"), "{event}");
+        assert!(event.ends_with(": not without a word"), "{event}");
+    }
+}
+
+#[test]
+fn a_layer_that_nobody_listens_to_warns_when_it_panics_in_drop() {
     let kept = Kept::default();
     tracing::subscriber::with_default(kept.clone(), || {
-        let (compactor, events) = compactor(vec![rung("panic-in-drop")], 10);
-        assert_eq!(run(&compactor, talk()).conversation, talk());
-        assert!(events.lock().unwrap().is_empty() && kept.0.lock().unwrap().is_empty());
-        drop(compactor);
+        drop(rung("panic-in-drop"));
         drop(rung("decline"));
     });
     let told = kept.0.lock().unwrap().join("\n");
     for part in [
-        "message: a layer of a plugin failed when it was dropped",
+        "message: a layer failed when it was ended",
         "brute_faulty",
-        "layer: \"faulty\"",
+        "rung: \"trial\"",
         "faulty/src/lib.rs:",
         ": not without a word",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    assert_eq!(told.lines().count(), 4, "{told}");
+    assert_eq!(told.lines().count(), 3, "{told}");
 }
 
 #[test]

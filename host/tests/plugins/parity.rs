@@ -1,14 +1,12 @@
 //! The same strategy, built in and behind the boundary, plans the same.
 
-use std::sync::Arc;
-
 use brute_core::testing::{TestHost, generate, laws};
 use brute_core::{Approximate, Configure, Strategy};
 use brute_sliding_window::SlidingWindow;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn mirror(keep_steps: u32) -> (Arc<dyn Strategy>, SlidingWindow) {
+fn mirror(keep_steps: u32) -> (Box<dyn Strategy>, SlidingWindow) {
     let options = json!({ "keep-steps": keep_steps });
     let built_in = SlidingWindow::build(serde_json::from_value(options.clone()).unwrap()).unwrap();
     (super::kind("mirror", "mirror").build(options).unwrap(), built_in)

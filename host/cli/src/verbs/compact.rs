@@ -18,13 +18,14 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
         session::say_repairs(&document);
         setup::say_unknown_tools(&config, &document);
     }
-    let mut sizing = setup::sizing(&config, args.room.to, &document)?;
+    let mut sizing = setup::sizing(config, args.room.to, &document)?;
     if let Some(folder) = &args.archiving.archive {
         let options = archive::options(folder)?;
         sizing.compactor =
             sizing.compactor.retrieving(move |message| Some(way_back(message, &options)));
     }
-    let (done, warned) = setup::run(global, &sizing, &document, !args.json)?;
+    let ran = setup::run(global, sizing, &document, !args.json)?;
+    let done = &ran.done;
     let options = WriteOptions { alternate_roles: args.alternate_roles };
     let written = document.write(&done.conversation, &options);
     // What is not archived is not handed out.
@@ -44,15 +45,15 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
     }
     if args.json {
         let messages = session::messages_in(&written, &document, &args.session)?;
-        output::say_json(&report::Report::of(&document, &sizing, &done, &warned, messages));
+        output::say_json(&report::Report::of(&document, &ran, messages));
     } else if !global.quiet {
         let name = session::name(&args.session.file);
-        output::say(&report::heading(&name, &document, &sizing, &done));
-        output::say(&report::rungs(&sizing, &done));
-        output::say(report::outcome(&document, &sizing, &done).trim_end());
+        output::say(&report::heading(&name, &document, &ran));
+        output::say(&report::rungs(&ran));
+        output::say(report::outcome(&document, &ran).trim_end());
     }
     if let (Some(archive), Some(kept)) = (&archive, &kept) {
         archive::finish(archive, kept, !global.quiet && !args.json);
     }
-    Ok(report::exit(&done))
+    Ok(report::exit(done))
 }

@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use brute_core::{Message, MessageId, PartView, Role};
+use brute_core::{Message, MessageId, PartView, Role, TokenCounter};
 use brute_host::formats::{Document, WriteOptions};
-use brute_host::ladder::Compaction;
 
 use crate::args::{Explain, Global};
 use crate::exit::Done;
-use crate::setup::Sizing;
+use crate::setup::Ran;
 use crate::style::{self, BAD, DIM, GOOD, WARN, excerpt, number, styled};
 use crate::{output, report, session, setup};
 
@@ -22,30 +21,33 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
         session::say_repairs(&document);
         setup::say_unknown_tools(&config, &document);
     }
-    let sizing = setup::sizing(&config, args.room.to, &document)?;
-    let (done, warned) = setup::run(global, &sizing, &document, true)?;
+    let sizing = setup::sizing(config, args.room.to, &document)?;
+    let ran = setup::run(global, sizing, &document, true)?;
+    let done = &ran.done;
     if args.json {
         let written = document.write(&done.conversation, &WriteOptions::default());
         let messages = session::messages_in(&written, &document, &args.session)?;
-        output::json(&report::Report::of(&document, &sizing, &done, &warned, messages))?;
-        return Ok(report::exit(&done));
+        output::json(&report::Report::of(&document, &ran, messages))?;
+        return Ok(report::exit(done));
     }
-    let mut text = report::heading(&session::name(&args.session.file), &document, &sizing, &done);
+    let mut text = report::heading(&session::name(&args.session.file), &document, &ran);
     text.push('\n');
-    text.push_str(&report::rungs(&sizing, &done));
+    text.push_str(&report::rungs(&ran));
     text.push('\n');
-    text.push_str(&report::outcome(&document, &sizing, &done));
+    text.push_str(&report::outcome(&document, &ran));
     if args.diff {
         text.push('\n');
-        text.push_str(&diff(&document, &sizing, &done));
+        text.push_str(&diff(&document, &ran));
     }
     output::text(&text)?;
-    Ok(report::exit(&done))
+    Ok(report::exit(done))
 }
 
 /// One line for each message that went, came or changed, in the order of the conversation; runs of
 /// untouched messages are counted.
-fn diff(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
+fn diff(document: &Document, ran: &Ran) -> String {
+    let done = &ran.done;
+    let counter = &*ran.counter;
     let before = document.conversation().messages();
     let after = done.conversation.messages();
     let kept: HashMap<MessageId, &Message> =
@@ -58,23 +60,23 @@ fn diff(document: &Document, sizing: &Sizing, done: &Compaction) -> String {
         // What came stands before the first message that it precedes.
         if kept.contains_key(&message.id()) {
             while let Some(added) = next.next_if(|next| next.id() != message.id()) {
-                lines.added(sizing, added);
+                lines.added(counter, added);
             }
             next.next();
         } else {
             while let Some(added) = next.next_if(|next| !known.contains(&next.id())) {
-                lines.added(sizing, added);
+                lines.added(counter, added);
             }
         }
         let place = document.wire_index(message.id());
         match kept.get(&message.id()) {
             Some(now) if *now == &**message => lines.untouched(place),
-            Some(now) => lines.changed(sizing, place, message, now),
-            None => lines.gone(sizing, place, message),
+            Some(now) => lines.changed(counter, place, message, now),
+            None => lines.gone(counter, place, message),
         }
     }
     for added in next {
-        lines.added(sizing, added);
+        lines.added(counter, added);
     }
     lines.flush();
     lines.text
@@ -120,18 +122,23 @@ impl Lines {
         self.text.push('\n');
     }
 
-    fn gone(&mut self, sizing: &Sizing, place: Option<usize>, message: &Message) {
-        let size = number(u64::from(message.tokens(&**sizing.compactor.counter())));
+    fn gone(&mut self, counter: &dyn TokenCounter, place: Option<usize>, message: &Message) {
+        let size = number(u64::from(message.tokens(counter)));
         self.line(styled(BAD, "-"), place, message.role(), &size, &words(message));
     }
 
-    fn added(&mut self, sizing: &Sizing, message: &Message) {
-        let size = number(u64::from(message.tokens(&**sizing.compactor.counter())));
+    fn added(&mut self, counter: &dyn TokenCounter, message: &Message) {
+        let size = number(u64::from(message.tokens(counter)));
         self.line(styled(GOOD, "+"), None, message.role(), &size, &words(message));
     }
 
-    fn changed(&mut self, sizing: &Sizing, place: Option<usize>, from: &Message, to: &Message) {
-        let counter = &**sizing.compactor.counter();
+    fn changed(
+        &mut self,
+        counter: &dyn TokenCounter,
+        place: Option<usize>,
+        from: &Message,
+        to: &Message,
+    ) {
         let size = |message: &Message| number(u64::from(message.tokens(counter)));
         let size = format!("{} → {}", size(from), size(to));
         self.line(styled(WARN, "~"), place, to.role(), &size, &words(to));

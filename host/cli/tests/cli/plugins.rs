@@ -62,13 +62,19 @@ fn what_a_layer_warns_of_is_shown_safely_and_a_report_for_programs_stays_one() {
 #[test]
 fn a_layer_that_panics_when_it_is_dropped_is_told_of() {
     let place = faulty("panic-in-drop");
-    for line in ["check", "compact small.json --to 1", "explain small.json --to 1 --json"] {
-        let ended = place.brute(&format!("{line} --trust-plugins plugins"));
+    let run =
+        |line: &str| place.brute(&format!("{line} small.json --to 1 --trust-plugins plugins"));
+    let checked = place.brute("check --trust-plugins plugins");
+    for ended in [checked, run("compact"), run("explain"), run("explain --json")] {
         let told = ended.err.lines().find(|line| line.starts_with("warning: ")).unwrap_or_default();
-        for part in ["brute_faulty", "layer: faulty", "lib.rs:", ": not without a word"] {
-            assert!(told.contains(part), "{line}, {part}: {}", ended.err);
+        for part in ["brute_faulty", "trial", "lib.rs:", ": not without a word"] {
+            assert!(told.contains(part), "{part}: {}", ended.err);
         }
     }
+    let report = run("compact --json").err_json();
+    let told = &report["warnings"][0];
+    assert_eq!(told["rung"], "trial", "{report:#}");
+    assert!(told["message"].as_str().unwrap().contains(": not without a word"), "{report:#}");
 }
 
 #[test]

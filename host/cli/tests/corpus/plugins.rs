@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::Path;
-use std::sync::Arc;
 
 use brute_core::testing::{TestHost, laws};
 use brute_core::{Approximate, Conversation, Strategy};
@@ -23,10 +22,10 @@ const PLUGINS: [(&str, &str); 5] = [
 
 /// The layers of plugins, each from its library, and what they saved so far.
 pub(crate) struct Plugins {
-    mirror: Arc<dyn Strategy>,
+    mirror: Box<dyn Strategy>,
     /// What it mirrors.
-    built_in: Arc<dyn Strategy>,
-    layers: Vec<(&'static str, Arc<dyn Strategy>)>,
+    built_in: Box<dyn Strategy>,
+    layers: Vec<(&'static str, Box<dyn Strategy>)>,
     saved: BTreeMap<&'static str, u64>,
     tokens: u64,
 }
@@ -80,7 +79,7 @@ impl Plugins {
     }
 }
 
-fn layer(library: &str, options: Value) -> Arc<dyn Strategy> {
+fn layer(library: &str, options: Value) -> Box<dyn Strategy> {
     let test = std::env::current_exe().unwrap();
     let name = format!("{DLL_PREFIX}brute_{library}{DLL_SUFFIX}");
     let kinds = load_file(test.parent().unwrap().join(name)).unwrap();

@@ -10,7 +10,7 @@ use brute_host::plugins;
 use crate::args::PluginTest;
 use crate::exit::{Done, Exit, Failure};
 use crate::style::{BAD, GOOD, HEAD, counted, styled};
-use crate::{output, setup, warnings};
+use crate::{output, setup};
 
 /// Whoever names a library here wants its code to run.
 pub(super) fn run(args: &PluginTest) -> Done {
@@ -68,6 +68,6 @@ fn broken(kind: &LayerKind, layers: &Layers, args: &PluginTest) -> Result<Option
             return Err(Failure::configuration(message));
         }
     };
-    let kept = conformance::check_in_time(strategy, warnings::ended, args.cases, limit);
+    let kept = conformance::check_in_time(strategy, args.cases, limit);
     Ok(kept.err().map(|found| found.to_string()))
 }
