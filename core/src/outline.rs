@@ -58,11 +58,32 @@ pub struct Outline {
     pub task: Option<usize>,
     /// Calls at the end that still wait for their result.
     pub pending: Vec<Place>,
-    /// The call that the result in each message answers.
-    call_of: Vec<Option<Place>>,
+    /// The call that the result in each message answers, or [`ShortPlace::NONE`].
+    call_of: Vec<ShortPlace>,
     /// Every answered call with its result, ordered by call.
-    answered: Vec<(Place, Place)>,
+    answered: Vec<(ShortPlace, ShortPlace)>,
     step_of: Vec<Option<u32>>,
+}
+
+/// A [`Place`] in less room: of these there are as many as messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ShortPlace {
+    message: u32,
+    part: u32,
+}
+
+impl ShortPlace {
+    const NONE: Self = Self { message: u32::MAX, part: u32::MAX };
+
+    /// Memory has no room for so many messages that one of them would not fit.
+    fn of(place: Place) -> Self {
+        Self { message: place.message as u32, part: place.part as u32 }
+    }
+
+    fn place(self) -> Option<Place> {
+        let Self { message, part } = self;
+        (self != Self::NONE).then_some(Place { message: message as usize, part: part as usize })
+    }
 }
 
 /// A rule that a list of messages breaks, and where.
@@ -175,9 +196,13 @@ impl Outline {
         let len = messages.len();
         let mut outline =
             Self { len, instructions, turns, steps, task, pending, ..Self::default() };
+        outline.call_of.reserve_exact(len);
+        outline.step_of.reserve_exact(len);
         for (index, (call, step)) in messages.enumerate() {
-            let result = Place { message: index, part: 0 };
-            outline.answered.extend(call.map(|call| (call, result)));
+            let call = call.map_or(ShortPlace::NONE, ShortPlace::of);
+            if call != ShortPlace::NONE {
+                outline.answered.push((call, ShortPlace { message: index as u32, part: 0 }));
+            }
             outline.call_of.push(call);
             outline.step_of.push(step.map(|step| step as u32));
         }
@@ -187,13 +212,14 @@ impl Outline {
 
     /// The result that answers the call at `call`.
     pub fn result_of(&self, call: Place) -> Option<Place> {
+        let call = ShortPlace::of(call);
         let found = self.answered.binary_search_by_key(&call, |(call, _)| *call).ok()?;
-        Some(self.answered[found].1)
+        self.answered[found].1.place()
     }
 
     /// The call that the result in `message` answers.
     pub fn call_of(&self, message: usize) -> Option<Place> {
-        self.call_of.get(message).copied().flatten()
+        self.call_of.get(message)?.place()
     }
 
     /// The step that `message` belongs to, as an index into [`Outline::steps`].
@@ -279,7 +305,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn read(&mut self, index: usize, message: &'a Message) {
         self.outline.len = index + 1;
-        self.outline.call_of.push(None);
+        self.outline.call_of.push(ShortPlace::NONE);
         self.check_roles(index, message);
         if message.role() == Role::Assistant && self.step.is_none() {
             self.step = Some(Step { span: index..index, calls: 0 });
@@ -342,8 +368,9 @@ impl<'a> Reader<'a> {
     fn answer(&mut self, result: Place, id: &'a str) {
         match self.open.take(id) {
             Some(call) => {
-                self.outline.call_of[result.message] = Some(call);
-                self.outline.answered.push((call, result));
+                let call = ShortPlace::of(call);
+                self.outline.call_of[result.message] = call;
+                self.outline.answered.push((call, ShortPlace::of(result)));
             }
             None => self
                 .violations

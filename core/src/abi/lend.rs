@@ -1,13 +1,16 @@
 //! A window, lent: flattened by the host into plain numbers and borrowed strings, and read by the plugin.
 
-use std::ops::Range;
 use std::sync::OnceLock;
 
+use abi_stable::sabi_trait::TD_Opaque;
+use abi_stable::sabi_types::RRef;
 use abi_stable::std_types::{RSlice, RStr};
 
 use super::convert::{mark_from_byte, mark_to_byte, role_from_byte, role_to_byte};
+use super::guard::caught;
 use super::raw::{
-    IS_ERROR, NONE, PROTECTED, RawMessage, RawPart, RawPlace, RawStep, RawTurn, RawWindow, SIGNED,
+    IS_ERROR, NONE, PROTECTED, PartsRef, RawMessage, RawPart, RawParts, RawParts_TO, RawPlace,
+    RawStep, RawTurn, RawWindow, SIGNED,
 };
 use crate::{
     LayerError, Mark, MessageView, Outline, PartView, Place, ResultView, Role, Sizes, Step, Turn,
@@ -27,7 +30,7 @@ mod kind {
 /// A window in the form that crosses the boundary. Texts stay where they are.
 pub(super) struct Flat<'a> {
     messages: Vec<RawMessage>,
-    parts: Vec<RawPart<'a>>,
+    parts: Parts<'a>,
     turns: Vec<RawTurn>,
     steps: Vec<RawStep>,
     pending: Vec<RawPlace>,
@@ -37,26 +40,18 @@ pub(super) struct Flat<'a> {
 }
 
 impl<'a> Flat<'a> {
-    /// `window`, in one walk over its messages.
+    /// `window`, in one walk over its messages, whose parts are not looked at.
     ///
     /// # Errors
     /// If it holds more than a plugin can be shown.
     pub(super) fn of(window: &Window<'a>) -> Result<Self, LayerError> {
         let outline = window.outline();
-        let mut messages = Vec::with_capacity(window.len());
-        let mut parts = Vec::with_capacity(window.len());
-        for message in window.all() {
-            let first = parts.len();
-            let own = message.parts().enumerate();
-            parts.extend(own.map(|(part, view)| part_to_raw(view, message.part_tokens(part))));
-            messages.push(message_to_raw(&message, window, first..parts.len()));
-        }
-        if messages.len().max(parts.len()) >= NONE as usize {
+        if window.len() >= NONE as usize {
             return Err(LayerError::new("the conversation is too long to be shown to a plugin"));
         }
         Ok(Self {
-            messages,
-            parts,
+            messages: window.all().map(|message| message_to_raw(&message, window)).collect(),
+            parts: Parts::of(window),
             turns: outline.turns.iter().map(turn_to_raw).collect(),
             steps: outline.steps.iter().map(step_to_raw).collect(),
             pending: outline.pending.iter().map(|place| place_to_raw(Some(*place))).collect(),
@@ -66,11 +61,15 @@ impl<'a> Flat<'a> {
         })
     }
 
-    /// What is handed over.
+    /// The parts of its messages.
+    pub(super) fn parts(&self) -> PartsRef<'_> {
+        RawParts_TO::from_ptr(RRef::new(&self.parts), TD_Opaque)
+    }
+
+    /// What is handed over, but for the parts.
     pub(super) fn raw(&self) -> RawWindow<'_> {
         RawWindow {
             messages: RSlice::from_slice(&self.messages),
-            parts: RSlice::from_slice(&self.parts),
             turns: RSlice::from_slice(&self.turns),
             steps: RSlice::from_slice(&self.steps),
             pending: RSlice::from_slice(&self.pending),
@@ -84,17 +83,60 @@ impl<'a> Flat<'a> {
     }
 }
 
-fn message_to_raw(
-    message: &MessageView<'_>,
-    window: &Window<'_>,
-    parts: Range<usize>,
-) -> RawMessage {
+/// The parts of all messages, flattened a block of messages at a time.
+struct Parts<'a> {
+    window: Window<'a>,
+    blocks: Box<[OnceLock<Block<'a>>]>,
+}
+
+/// The parts of some messages in a row, and where among them each message ends.
+#[derive(Default)]
+struct Block<'a> {
+    parts: Vec<RawPart<'a>>,
+    ends: Vec<usize>,
+}
+
+impl<'a> Parts<'a> {
+    /// How many messages make a block: little work for a layer that looks at one, and few blocks to be made for one
+    /// that looks at all.
+    const BLOCK: usize = 64;
+
+    fn of(window: &Window<'a>) -> Self {
+        let blocks = (0..window.len().div_ceil(Self::BLOCK)).map(|_| OnceLock::new()).collect();
+        Self { window: *window, blocks }
+    }
+
+    fn block(&self, index: usize) -> Block<'a> {
+        let first = index * Self::BLOCK;
+        let mut block = Block::default();
+        for message in self.window.messages(first..first + Self::BLOCK) {
+            let own = message.parts().enumerate();
+            block
+                .parts
+                .extend(own.map(|(part, view)| part_to_raw(view, message.part_tokens(part))));
+            block.ends.push(block.parts.len());
+        }
+        block
+    }
+}
+
+impl RawParts for Parts<'_> {
+    fn of(&self, message: u32) -> RSlice<'_, RawPart<'_>> {
+        let (block, place) = (message as usize / Self::BLOCK, message as usize % Self::BLOCK);
+        let Some(made) = self.blocks.get(block) else { return RSlice::EMPTY };
+        // A counter that panics must not do so below the plugin.
+        let made = made.get_or_init(|| caught(|| self.block(block)).unwrap_or_default());
+        let first =
+            place.checked_sub(1).map_or(0, |before| made.ends.get(before).copied().unwrap_or(0));
+        let end = made.ends.get(place).copied().unwrap_or(first);
+        RSlice::from_slice(made.parts.get(first..end).unwrap_or_default())
+    }
+}
+
+fn message_to_raw(message: &MessageView<'_>, window: &Window<'_>) -> RawMessage {
     let (outline, index) = (window.outline(), message.index());
     let mark = message.mark();
     RawMessage {
-        // More than fit into these are refused as a whole.
-        first_part: parts.start as u32,
-        part_count: parts.len() as u32,
         call: place_to_raw(outline.call_of(index)),
         mark_count: mark.map_or(0, |mark| mark.count),
         tokens: message.tokens(),
@@ -182,16 +224,29 @@ fn step_from_raw(raw: &RawStep) -> Step {
     Step { span: raw.start as usize..raw.end as usize, calls: raw.calls as usize }
 }
 
+/// Whoever has the parts of messages: the host, which the plugin sees through an object of its own.
+pub(super) trait PartsOf: Sync {
+    /// The parts of a message.
+    fn parts_of(&self, message: u32) -> &[RawPart<'_>];
+}
+
+impl PartsOf for PartsRef<'_> {
+    fn parts_of(&self, message: u32) -> &[RawPart<'_>] {
+        self.of(message).as_slice()
+    }
+}
+
 /// A window as the plugin reads it.
 pub(crate) struct Lent<'a> {
     raw: &'a RawWindow<'a>,
+    parts: &'a dyn PartsOf,
     /// Made when it is first asked for: many a layer has no need of it.
     outline: OnceLock<Outline>,
 }
 
 impl<'a> Lent<'a> {
-    pub(super) fn new(raw: &'a RawWindow<'a>) -> Self {
-        Self { raw, outline: OnceLock::new() }
+    pub(super) fn new(raw: &'a RawWindow<'a>, parts: &'a dyn PartsOf) -> Self {
+        Self { raw, parts, outline: OnceLock::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -200,10 +255,7 @@ impl<'a> Lent<'a> {
 
     pub(crate) fn get(&self, index: usize) -> Option<LentMessage<'a>> {
         let raw = self.raw.messages.as_slice().get(index)?;
-        let first = raw.first_part as usize;
-        let past = first.saturating_add(raw.part_count as usize);
-        let parts = self.raw.parts.as_slice().get(first..past).unwrap_or_default();
-        Some(LentMessage { raw, parts })
+        Some(LentMessage { raw, index: index as u32, parts: self.parts })
     }
 
     pub(crate) fn sizes(&self) -> Sizes {
@@ -234,7 +286,8 @@ impl<'a> Lent<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct LentMessage<'a> {
     raw: &'a RawMessage,
-    parts: &'a [RawPart<'a>],
+    index: u32,
+    parts: &'a dyn PartsOf,
 }
 
 impl<'a> LentMessage<'a> {
@@ -255,7 +308,7 @@ impl<'a> LentMessage<'a> {
     }
 
     pub(crate) fn parts(&self) -> &'a [RawPart<'a>] {
-        self.parts
+        self.parts.parts_of(self.index)
     }
 }
 

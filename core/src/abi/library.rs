@@ -139,8 +139,8 @@ impl Strategy for PluginLayer {
     fn plan(&self, window: &Window<'_>, host: &dyn Host) -> Result<Plan, LayerError> {
         let flat = Flat::of(window)?;
         let lent = LentHost { host, panicked: Mutex::default() };
-        let planned =
-            self.layer.plan(&flat.raw(), &RawHost_TO::from_ptr(RRef::new(&lent), TD_Opaque));
+        let asked = RawHost_TO::from_ptr(RRef::new(&lent), TD_Opaque);
+        let planned = self.layer.plan(&flat.raw(), &flat.parts(), &asked);
         let panicked = lent.panicked.lock().ok().and_then(|mut panicked| panicked.take());
         match (panicked, planned) {
             (Some(said), _) => Err(LayerError::new(format!("the host panicked below it: {said}"))),

@@ -2,12 +2,14 @@
 //!
 //! A plugin is a dynamic library that calls [`export_plugin!`](crate::export_plugin). The host reads
 //! the [`Manifest`] from the file before any code of the library runs, then the [`Library`] behind
-//! [`HEADER_SYMBOL`]. A window goes over as a view on the host's memory, a plan comes back as a list of
-//! edits; nothing is serialized, and a plugin can damage nothing that it was not asked to change.
+//! [`HEADER_SYMBOL`]. A window goes over as a view on the host's memory, the parts of its messages when they
+//! are looked at, and a plan comes back as a list of edits; nothing is serialized, and a plugin can damage
+//! nothing that it was not asked to change.
 //!
 //! ```text
 //! host                                             plugin
-//! Window ── flat view: numbers, borrowed strings ──▶ Window ──▶ Strategy::plan
+//! Window ── flat view: numbers ────────────────────▶ Window ──▶ Strategy::plan
+//!        ◀── parts of a message? borrowed strings ─▶
 //! Plan   ◀── edits: numbers, owned strings ───────── Plan   ◀──┘
 //! Host   ◀── count, complete, retrieval, log ─────── &dyn Host
 //! ```

@@ -9,8 +9,8 @@ use super::convert::{completion_from_raw, error_to_raw, level_to_byte, plan_to_r
 use super::guard::watched;
 use super::lend::Lent;
 use super::raw::{
-    HostRef, LayerBox, PANICKED, Plugin, PluginRef, RawError, RawLayer, RawLayer_TO, RawPlan,
-    RawPrompt, RawStrategy, RawWindow,
+    HostRef, LayerBox, PANICKED, PartsRef, Plugin, PluginRef, RawError, RawLayer, RawLayer_TO,
+    RawPlan, RawPrompt, RawStrategy, RawWindow,
 };
 use crate::{
     Completion, CompletionError, Configure, Host, LayerError, LogLevel, Prompt, Strategy,
@@ -91,12 +91,17 @@ impl<T: Strategy> Drop for Guarded<T> {
 }
 
 impl<T: Strategy> RawLayer for Guarded<T> {
-    fn plan(&self, window: &RawWindow<'_>, host: &HostRef<'_>) -> RResult<RawPlan, RawError> {
+    fn plan(
+        &self,
+        window: &RawWindow<'_>,
+        parts: &PartsRef<'_>,
+        host: &HostRef<'_>,
+    ) -> RResult<RawPlan, RawError> {
         let Some(strategy) = &self.0 else {
             return RResult::RErr(failure("the layer has ended".to_owned()));
         };
         let planned = watched(|| {
-            let lent = Lent::new(window);
+            let lent = Lent::new(window, parts);
             strategy.plan(&Window::lent(&lent), &HostOf(host))
         });
         match planned {

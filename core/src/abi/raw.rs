@@ -19,8 +19,6 @@ pub const NONE: u32 = u32::MAX;
 #[derive(StableAbi)]
 pub struct RawWindow<'a> {
     pub messages: RSlice<'a, RawMessage>,
-    /// The parts of all messages, one message after the other.
-    pub parts: RSlice<'a, RawPart<'a>>,
     pub turns: RSlice<'a, RawTurn>,
     pub steps: RSlice<'a, RawStep>,
     pub pending: RSlice<'a, RawPlace>,
@@ -38,9 +36,6 @@ pub struct RawWindow<'a> {
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct RawMessage {
-    /// The first of its parts among all, and how many they are.
-    pub first_part: u32,
-    pub part_count: u32,
     /// The call that its result answers; the message is [`NONE`] if it carries none.
     pub call: RawPlace,
     pub mark_count: u64,
@@ -160,6 +155,17 @@ pub struct RawCompletion {
     pub kind: u8,
 }
 
+/// The parts of the messages of a window, flattened when they are asked for: many a layer decides by sizes and roles,
+/// and reads few of them.
+#[sabi_trait]
+pub trait RawParts: Sync {
+    #[sabi(last_prefix_field)]
+    fn of(&self, message: u32) -> RSlice<'_, RawPart<'_>>;
+}
+
+/// The parts that are lent for one plan.
+pub type PartsRef<'a> = RawParts_TO<'a, RRef<'a, ()>>;
+
 /// What a plugin may ask of its host. Grows by methods appended below `log`, each with a default body.
 #[sabi_trait]
 pub trait RawHost {
@@ -183,7 +189,12 @@ pub type HostRef<'a> = RawHost_TO<'a, RRef<'a, ()>>;
 #[sabi_trait]
 pub trait RawLayer: Send + Sync {
     #[sabi(last_prefix_field)]
-    fn plan(&self, window: &RawWindow<'_>, host: &HostRef<'_>) -> RResult<RawPlan, RawError>;
+    fn plan(
+        &self,
+        window: &RawWindow<'_>,
+        parts: &PartsRef<'_>,
+        host: &HostRef<'_>,
+    ) -> RResult<RawPlan, RawError>;
 
     /// Ends the layer before it is dropped; what it said if it panicked over that.
     fn end(&mut self) -> ROption<RString> {

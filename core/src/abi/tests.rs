@@ -22,7 +22,8 @@ fn both<T>(conversation: &Conversation, check: impl Fn(&Window<'_>) -> T) -> (T,
     let own = Window::new(conversation.messages(), &outline, &protection, &Approximate, sizes);
     let flat = Flat::of(&own).unwrap();
     let raw = flat.raw();
-    let lent = Lent::new(&raw);
+    let parts = flat.parts();
+    let lent = Lent::new(&raw, &parts);
     (check(&own), check(&Window::lent(&lent)))
 }
 
