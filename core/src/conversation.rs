@@ -126,6 +126,19 @@ impl Conversation {
         role: Role,
         parts: impl Into<Arc<[Part]>>,
     ) -> Result<MessageId, InvalidConversation> {
+        self.push_if(role, parts, |_| Ok(()))
+    }
+
+    /// The same for a message that `accept` has to take first: a log that it is written to, for instance.
+    ///
+    /// # Errors
+    /// If it does not fit, or what `accept` says. The conversation is then as it was.
+    pub fn push_if<E: From<InvalidConversation>>(
+        &mut self,
+        role: Role,
+        parts: impl Into<Arc<[Part]>>,
+        accept: impl FnOnce(&Message) -> Result<(), E>,
+    ) -> Result<MessageId, E> {
         let message = Arc::new(Message::new(MessageId(self.next_id), role, parts));
         let mut found = self.violations_of_next(&message);
         let next_id = self.next_id.checked_add(1);
@@ -133,8 +146,9 @@ impl Conversation {
             found.push(Violation::NoIdLeft { message: self.len() });
         }
         if !found.is_empty() {
-            return Err(InvalidConversation { violations: found });
+            return Err(InvalidConversation { violations: found }.into());
         }
+        accept(&message)?;
         self.next_id = next_id.unwrap_or(self.next_id);
         let id = message.id();
         self.append(message);
@@ -273,6 +287,13 @@ impl Conversation {
     /// The id that the next new message gets: no message has it or a later one.
     pub fn next_id(&self) -> MessageId {
         MessageId(self.next_id)
+    }
+
+    /// The same conversation, whose new messages get ids from `next_id` on: earlier ones were those of messages
+    /// that are gone.
+    #[must_use]
+    pub fn with_next_id(self, next_id: MessageId) -> Self {
+        Self { next_id: self.next_id.max(next_id.0), ..self }
     }
 
     /// The size in tokens if this counter has counted all messages already.

@@ -30,7 +30,6 @@ mod change;
 mod digest;
 mod error;
 mod find;
-mod log;
 mod options;
 mod record;
 mod restore;
@@ -54,6 +53,7 @@ pub use session::{Compacted, Kept, Session};
 use brute_core::Message;
 
 use crate::formats::WireMessages;
+use crate::lines;
 use crate::truncation::{Swept, located, own};
 
 const EXTENSION: &str = ".jsonl";
@@ -114,7 +114,7 @@ impl Archive {
         own::Rules {
             max_age: self.options.max_age.into(),
             max_total: self.options.max_total.0,
-            is_own: |name| name_in(name).is_some() || name.ends_with(log::TORN),
+            is_own: |name| name_in(name).is_some() || name.ends_with(lines::TORN),
             is_unfinished: |name| name.starts_with(own::UNFINISHED),
             remove: |path| {
                 let file = File::open(path)?;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::change::Fit;
 use super::record::Records;
-use super::{Archive, ArchiveError, log, name_in, prints};
+use super::{Archive, ArchiveError, name_in, prints};
 use crate::formats::WireMessages;
+use crate::lines;
 
 /// A conversation as it was, with what was said since.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +104,10 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn read(path: &Path) -> Result<Self, ArchiveError> {
-        Ok(Self { path: path.to_owned(), bytes: log::read(path)? })
+        Ok(Self {
+            path: path.to_owned(),
+            bytes: lines::read(path).map_err(|error| ArchiveError::read(path, &error))?,
+        })
     }
 
     pub(super) fn records(&self) -> Result<Records<'_>, ArchiveError> {

@@ -2,16 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use brute_core::Message;
 
 use super::change::Change;
-use super::log::Log;
 use super::record::{Record, Records};
 use super::{Archive, ArchiveError, Digest, name_of};
 use crate::formats::{Document, Format, WireMessages};
+use crate::lines::{Lines, Others, folder_of};
+use crate::truncation::own;
 
 /// The archive of one session, to add to. Several values, also of several programs, may add to the same
 /// session: they wait for each other.
@@ -207,18 +209,21 @@ impl Session {
         &mut self,
         write: impl FnOnce(&mut Seen, &mut Vec<u8>) -> usize,
     ) -> Result<Kept, ArchiveError> {
-        let mut log = Log::open(&self.path)?;
-        let torn = log.torn.take();
+        let failed = |error: io::Error| ArchiveError::write(&self.path, &error);
+        let folder = folder_of(&self.path);
+        own::make_folder(folder).map_err(|error| ArchiveError::write(folder, &error))?;
+        let mut file = Lines::open(&self.path, Others::Wait).map_err(failed)?;
+        let torn = file.settle().map_err(failed)?;
         // If this fails half-way, the file is read anew the next time.
         let mut seen = std::mem::take(&mut self.seen);
-        seen.catch_up(&mut log, &self.path)?;
+        seen.catch_up(&file, &self.path)?;
         let mut lines = Vec::new();
-        if log.end() == 0 {
+        if file.end() == 0 {
             Record::first().write(&mut lines);
         }
         let messages = write(&mut seen, &mut lines);
         if !lines.is_empty() {
-            log.append(&lines)?;
+            file.append_to_disk(&lines).map_err(failed)?;
         }
         // What was just written is read by whoever comes next, this value included.
         let path = self.path.clone();
@@ -229,19 +234,20 @@ impl Session {
 
 impl Seen {
     /// Reads what was added since, by others or by this value.
-    fn catch_up(&mut self, log: &mut Log, path: &Path) -> Result<(), ArchiveError> {
-        let first = log.first_line()?;
-        if first.is_empty() || first != self.first || log.end() < self.end {
+    fn catch_up(&mut self, file: &Lines, path: &Path) -> Result<(), ArchiveError> {
+        let failed = |error: io::Error| ArchiveError::read(path, &error);
+        let first = file.first_line().map_err(failed)?;
+        if first.is_empty() || first != self.first || file.end() < self.end {
             *self = Self { first, ..Self::default() };
         }
-        let bytes = log.read_from(self.end)?;
+        let bytes = file.read_from(self.end).map_err(failed)?;
         let records = Records::read(&bytes);
         if let Some(version) = records.newer {
             return Err(ArchiveError::Newer { path: path.into(), version });
         }
         self.messages.extend(records.wires.keys().chain(records.messages.keys()));
         self.changes.extend(records.changes);
-        self.end = log.end();
+        self.end = file.end();
         Ok(())
     }
 }

@@ -33,7 +33,7 @@ mod session;
 pub use compact::{Compact, Custom, Job};
 pub use event_log::EventLog;
 pub use policy::Policy;
-pub use session::{Fitted, Ready, Session};
+pub use session::{Fitted, Ready, Session, SessionError};
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -43,6 +43,7 @@ use brute_core::Conversation;
 
 use self::session::Shared;
 use crate::ladder::{Event, Observers};
+use crate::session_log::{Opened, SessionLog};
 use crate::truncation::named_in;
 
 /// Guards the windows of any number of conversations. A clone is another handle on the same guard.
@@ -77,9 +78,19 @@ impl Guard {
         self.resume(name, Conversation::default())
     }
 
-    /// A conversation that goes on, from a log for instance.
+    /// A conversation that goes on.
     pub fn resume(&self, name: impl Into<String>, conversation: Conversation) -> Session {
-        let session = Session::new(self.clone(), name.into(), conversation);
+        self.add(name.into(), conversation, None)
+    }
+
+    /// A conversation that goes on from its log, and in it: see [`session_log`](crate::session_log). The log is closed
+    /// when the last handle on the session is gone.
+    pub fn logged(&self, name: impl Into<String>, opened: Opened) -> Session {
+        self.add(name.into(), opened.recorded.conversation, Some(opened.log))
+    }
+
+    fn add(&self, name: String, conversation: Conversation, log: Option<SessionLog>) -> Session {
+        let session = Session::new(self.clone(), name, conversation, log);
         let mut sessions = locked(&self.0.sessions);
         sessions.retain(|session| session.strong_count() > 0);
         sessions.push(session.downgrade());

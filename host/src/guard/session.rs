@@ -1,9 +1,15 @@
 //! One conversation under guard.
 
-use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
+mod fit;
+mod logged;
 
-use brute_core::{Conversation, InvalidConversation, Media, MessageId, Part, Role, ToolResult};
+pub use fit::Fitted;
+pub use logged::SessionError;
+
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use brute_core::{Conversation, Media, MessageId, Part, Role, ToolResult};
 
 use tracing::{Instrument, info_span};
 
@@ -11,8 +17,9 @@ use super::keep::Keeper;
 use super::meter::Meter;
 use super::{Guard, Job, Policy, locked};
 use crate::archive::ArchiveError;
-use crate::formats::{Document, ReadError, Usage, WriteOptions};
+use crate::formats::{Document, Usage};
 use crate::ladder::{Anchor, Budget, Compaction, Event, Observers, Trigger};
+use crate::session_log::{LogError, SessionLog};
 
 /// A conversation that is kept within its window. A clone is another handle on the same conversation.
 #[derive(Clone)]
@@ -29,6 +36,8 @@ pub(super) struct Shared {
 
 struct State {
     conversation: Conversation,
+    /// Where each change of the conversation is written down before it is made.
+    log: Option<SessionLog>,
     /// Goes up with each change that is no appending.
     generation: u64,
     /// A policy of its own, if it has one.
@@ -47,18 +56,12 @@ pub struct Ready {
     /// The compaction that went before it, if one was due. Its outcome says what stands in the way of a conversation
     /// that does not fit; later calls do not say it again.
     pub compaction: Option<Compaction>,
+    /// Why what the model is to see might not outlive a power failure, if it might not; see
+    /// [`sync`](Session::sync). Nothing can be appended then, the answer neither.
+    pub unsynced: Option<LogError>,
     generation: u64,
     messages: usize,
     policies: u64,
-}
-
-/// A request that is ready to be sent.
-#[derive(Debug, Clone)]
-pub struct Fitted {
-    /// Its bytes.
-    pub request: Vec<u8>,
-    /// The compaction that made it so, if one was due; see [`Ready::compaction`].
-    pub compaction: Option<Compaction>,
 }
 
 impl Shared {
@@ -72,9 +75,15 @@ impl Shared {
 }
 
 impl Session {
-    pub(super) fn new(guard: Guard, name: String, conversation: Conversation) -> Self {
+    pub(super) fn new(
+        guard: Guard,
+        name: String,
+        conversation: Conversation,
+        log: Option<SessionLog>,
+    ) -> Self {
         let state = State {
             conversation,
+            log,
             generation: 0,
             policy: None,
             last_policy: (Weak::new(), 0),
@@ -124,39 +133,44 @@ impl Session {
 
     /// Puts `conversation` in the place of the one that is there: the agent began anew, or went back to an earlier
     /// point. A compaction that is under way finds that its conversation is gone, and comes to nothing.
-    pub fn replace(&self, conversation: Conversation) {
+    ///
+    /// # Errors
+    /// If it cannot be logged; never without a log.
+    pub fn replace(&self, conversation: Conversation) -> Result<(), LogError> {
         let state = &mut *locked(&self.0.state);
+        state.log(|log, now| log.turned(now, &conversation))?;
         state.conversation = conversation;
         state.generation += 1;
         state.meter = Meter::default();
         state.trigger = Trigger::default();
         state.is_counted = false;
+        Ok(())
     }
 
     /// Appends a message. Anything may be appended at any time, while a compaction is under way too.
     ///
     /// # Errors
-    /// If it does not fit behind what is there; see [`Conversation::push`].
+    /// If it does not fit behind what is there; see [`Conversation::push`]. If it cannot be logged.
     pub fn push(
         &self,
         role: Role,
         parts: impl Into<Arc<[Part]>>,
-    ) -> Result<MessageId, InvalidConversation> {
-        locked(&self.0.state).conversation.push(role, parts)
+    ) -> Result<MessageId, SessionError> {
+        locked(&self.0.state).push(role, parts)
     }
 
     /// Caps the output of `tool` and appends it as the result of `call`: level one of the guard. The full text of
     /// what was cut is on disk, and the result says where.
     ///
     /// # Errors
-    /// If there is no such call open.
+    /// If there is no such call open, or it cannot be logged.
     pub async fn tool_result(
         &self,
         call: &str,
         tool: &str,
         output: Vec<u8>,
         is_error: bool,
-    ) -> Result<MessageId, InvalidConversation> {
+    ) -> Result<MessageId, SessionError> {
         let text = self.capped(tool, output).await;
         let (call, media) = (call.to_owned(), Vec::<Media>::new());
         self.push(Role::Tool, [Part::ToolResult(ToolResult { call, text, media, is_error })])
@@ -194,7 +208,9 @@ impl Session {
     /// Belongs before *every* call of the model, inside the loop over its tools. Dropping the future gives up on a
     /// compaction, and leaves the conversation as it was. Needs a tokio runtime with timers.
     pub async fn before_call(&self, tools: Option<&str>) -> Ready {
-        self.made_ready(tools, None).await
+        let mut ready = self.made_ready(tools, None).await;
+        ready.unsynced = self.sync().await.err();
+        ready
     }
 
     /// `document` is what the conversation was read from, if it was.
@@ -224,7 +240,11 @@ impl Session {
         );
         let compaction = due.policy.compact().compact(job).instrument(span).await;
         if let Err(error) = self.archive(&due, &compaction, document).await {
-            return self.not_archived(&due, &compaction, &error);
+            return self.not_made(&due, &compaction, |before, duration| Event::NotArchived {
+                before,
+                error: error.to_string(),
+                duration,
+            });
         }
         self.commit(compaction, &due)
     }
@@ -275,17 +295,20 @@ impl Session {
         self.0.keeper.keep(archive, self.name(), compaction, document, live).await
     }
 
-    /// Leaves the conversation as it is, since what a compaction gave up would be nowhere. Another attempt waits for
-    /// growth, as after one that gave nothing.
-    fn not_archived(&self, due: &Due, compaction: &Compaction, error: &ArchiveError) -> Ready {
+    /// Leaves the conversation as it is, since what a compaction gave up would be nowhere, or nobody would know of it
+    /// later. Another attempt waits for growth, as after one that gave nothing.
+    fn not_made(
+        &self,
+        due: &Due,
+        compaction: &Compaction,
+        event: impl FnOnce(u64, Duration) -> Event,
+    ) -> Ready {
         let ready = {
             let state = &mut *locked(&self.0.state);
             state.trigger.settle(&due.budget, compaction.before, false);
             state.ready(None)
         };
-        let (before, duration) = (compaction.before, compaction.duration);
-        let error = error.to_string();
-        self.observers().tell(|| Event::NotArchived { before, error, duration });
+        self.observers().tell(|| event(compaction.before, compaction.duration));
         ready
     }
 
@@ -293,11 +316,21 @@ impl Session {
     /// tells how it ended.
     fn commit(&self, compaction: Compaction, due: &Due) -> Ready {
         let Compaction { before, duration, .. } = compaction;
-        let ready = {
+        let (committed, mut ready) = {
             let state = &mut *locked(&self.0.state);
-            let is_committed = state.commit(&compaction, due);
-            state.ready(is_committed.then_some(compaction))
+            (state.commit(&compaction, due), state.ready(None))
         };
+        match committed {
+            Ok(is_committed) => ready.compaction = is_committed.then_some(compaction),
+            Err(error) => {
+                let error = error.to_string();
+                return self.not_made(due, &compaction, |before, duration| Event::NotLogged {
+                    before,
+                    error,
+                    duration,
+                });
+            }
+        }
         // Told when the session can be asked about it.
         match &ready.compaction {
             Some(compaction) => compaction.tell_end(&self.observers()),
@@ -310,83 +343,21 @@ impl Session {
     /// not the one that was sent any more, or another model is called now.
     ///
     /// # Errors
-    /// If the answer does not fit behind what is there; see [`Conversation::push`].
+    /// If the answer does not fit behind what is there; see [`Conversation::push`]. If it cannot be logged.
     pub fn after_call(
         &self,
         ready: &Ready,
         parts: impl Into<Arc<[Part]>>,
         usage: Option<Usage>,
-    ) -> Result<MessageId, InvalidConversation> {
+    ) -> Result<MessageId, SessionError> {
         let state = &mut *locked(&self.0.state);
         self.turn_to_policy(state);
         let is_of_these = state.is_as(ready);
-        let id = state.conversation.push(Role::Assistant, parts)?;
+        let id = state.push(Role::Assistant, parts)?;
         if let Some(usage) = usage.filter(|_| is_of_these) {
             state.meter.report(state.conversation.len(), usage.total());
         }
         Ok(id)
-    }
-
-    /// Makes a request in the JSON of a provider ready to be sent: the same bytes, or those of a conversation that
-    /// was compacted because it was time to. Its messages are the history to go on from, with the answer and what
-    /// comes after that behind them. `usage` is what the provider counted for the request before and its answer.
-    ///
-    /// For agents that keep their conversation as JSON: this is [`before_call`](Self::before_call) and
-    /// [`after_call`](Self::after_call) in one. A request that does not begin with what was handed out last begins
-    /// anew. One at a time, as an agent's calls are.
-    ///
-    /// ```
-    /// # use brute_host::{config::Config, guard::{Guard, Policy}};
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// let session = Guard::new(Policy::of(&Config::default(), Some("gpt-4o"))?).session("demo");
-    /// let request = r#"{"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}"#;
-    /// let fitted = session.fit(request, None).await?;
-    /// assert_eq!(fitted.request, request.as_bytes());
-    /// # Ok(())
-    /// # }
-    /// # tokio::runtime::Runtime::new()?.block_on(example())?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If it is no conversation in a known format, or one that the provider would refuse.
-    pub async fn fit(
-        &self,
-        request: impl Into<Vec<u8>>,
-        usage: Option<Usage>,
-    ) -> Result<Fitted, ReadError> {
-        let policy = self.policy_of(&locked(&self.0.state));
-        let document = Arc::new(policy.read(request.into())?);
-        self.turn_to(document.conversation(), usage);
-        let tools = document.tools_text();
-        let compaction = self.made_ready(tools.as_deref(), Some(&document)).await.compaction;
-        let write = |now: &Conversation| document.write(now, &WriteOptions::default()).into_owned();
-        let request = self.read(write);
-        if compaction.is_some() {
-            // What is handed out is what the next request begins with: as it will be read, neighbors joined.
-            let again = policy.read(request.clone())?;
-            let state = &mut *locked(&self.0.state);
-            state.conversation = again.conversation().clone().recalling(&state.conversation).0;
-            state.meter.turn_over();
-        }
-        Ok(Fitted { request, compaction })
-    }
-
-    /// Takes `conversation` for what the one that is there has become.
-    fn turn_to(&self, conversation: &Conversation, usage: Option<Usage>) {
-        let state = &mut *locked(&self.0.state);
-        self.turn_to_policy(state);
-        let sent = state.conversation.len();
-        let (conversation, same) = conversation.clone().recalling(&state.conversation);
-        let reply = conversation.messages().get(sent).map(|message| message.role());
-        state.conversation = conversation;
-        state.generation += 1;
-        if same < sent {
-            state.meter = Meter::default();
-            state.trigger = Trigger::default();
-        } else if let Some(usage) = usage.filter(|_| reply == Some(Role::Assistant)) {
-            state.meter.report(sent + 1, usage.total());
-        }
     }
 
     /// The size of the next request by what is known now, in tokens of the provider.
@@ -429,17 +400,21 @@ struct Due {
 
 impl State {
     /// Whether it could be done: not if the conversation is another one now.
-    fn commit(&mut self, compaction: &Compaction, due: &Due) -> bool {
+    ///
+    /// # Errors
+    /// If it cannot be logged. Then it is not done.
+    fn commit(&mut self, compaction: &Compaction, due: &Due) -> Result<bool, LogError> {
         let made = compaction.conversation.clone();
         let is_same = self.generation == due.generation;
         let rebased = is_same.then(|| made.rebased(&due.conversation, &self.conversation));
-        let Some(mut conversation) = rebased.flatten() else { return false };
+        let Some(mut conversation) = rebased.flatten() else { return Ok(false) };
         let tokens = conversation.measure(&**due.policy.counter());
+        self.log(|log, now| log.compacted(now, &conversation))?;
         self.conversation = conversation;
         self.generation += 1;
         self.meter.turn_over();
         self.trigger.settle(&due.budget, tokens, compaction.outcome.fits());
-        true
+        Ok(true)
     }
 
     /// Whether the conversation and the policy are those that `ready` was about.
@@ -451,6 +426,7 @@ impl State {
 
     fn ready(&self, compaction: Option<Compaction>) -> Ready {
         let (generation, messages) = (self.generation, self.conversation.len());
-        Ready { compaction, generation, messages, policies: self.last_policy.1 }
+        let policies = self.last_policy.1;
+        Ready { compaction, unsynced: None, generation, messages, policies }
     }
 }

@@ -135,6 +135,16 @@ pub enum Event {
         #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
+    /// What a compaction made could not be written to the log of the session: nothing was done.
+    NotLogged {
+        /// The size that was to become smaller.
+        before: u64,
+        /// Why.
+        error: String,
+        /// How long the compaction took.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
+        duration: Duration,
+    },
     /// No layer could give anything. The conversation is as it was.
     CompactFailed {
         /// The size, before and after.

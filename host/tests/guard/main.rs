@@ -117,7 +117,7 @@ async fn a_compaction_that_is_given_up_or_comes_too_late_leaves_everything_as_it
     while begun.load(Ordering::Relaxed) < 2 {
         tokio::task::yield_now().await;
     }
-    session.replace(steps(2));
+    session.replace(steps(2)).unwrap();
     gate.add_permits(1);
     assert!(late.await.unwrap().compaction.is_none());
     assert_eq!(session.conversation(), steps(2));

@@ -1,0 +1,67 @@
+//! A session whose conversation is on disk as well.
+
+use std::io;
+use std::sync::Arc;
+
+use brute_core::{Conversation, InvalidConversation, MessageId, Part, Role};
+
+use super::{Session, State, locked};
+use crate::formats::ReadError;
+use crate::session_log::{LogError, SessionLog};
+
+/// Why a conversation could not be gone on with. It is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// A message does not fit behind what is there.
+    #[error(transparent)]
+    Invalid(#[from] InvalidConversation),
+    /// A request is no conversation, or one that the provider would refuse.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It could not be logged. Never of a session that has no log.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+impl Session {
+    /// Waits until all that the conversation says is on the disk, as [`before_call`](Self::before_call) does: for the
+    /// end of a run. Costs nothing where nothing is new, or where there is no log.
+    ///
+    /// # Errors
+    /// If it cannot be brought there. The log is then closed: nothing can be appended until it is opened again.
+    pub async fn sync(&self) -> Result<(), LogError> {
+        let of = |log: &SessionLog| log.unsynced();
+        let Some(what) = locked(&self.0.state).log.as_ref().map_or(Ok(None), of)? else {
+            return Ok(());
+        };
+        let work = what.clone();
+        let ended = tokio::task::spawn_blocking(move || work.sync()).await;
+        let ended = ended.unwrap_or_else(|_| Err(io::Error::other("it was given up")));
+        let state = &mut *locked(&self.0.state);
+        state.log.as_mut().map_or(Ok(()), |log| log.note_synced(&what, ended))
+    }
+}
+
+impl State {
+    /// Appends a message, once it is in the log.
+    pub(super) fn push(
+        &mut self,
+        role: Role,
+        parts: impl Into<Arc<[Part]>>,
+    ) -> Result<MessageId, SessionError> {
+        let Self { conversation, log, .. } = self;
+        conversation.push_if(role, parts, |message| {
+            Ok(log.as_mut().map_or(Ok(()), |log| log.pushed(message))?)
+        })
+    }
+
+    /// Has `write` write down what becomes of the conversation, if there is a log.
+    pub(super) fn log(
+        &mut self,
+        write: impl FnOnce(&mut SessionLog, &Conversation) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        let Self { conversation, log, .. } = self;
+        log.as_mut().map_or(Ok(()), |log| write(log, conversation))
+    }
+}

@@ -1,0 +1,96 @@
+//! What can go wrong with a session log, in words that say where and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::record::VERSION;
+use crate::system::words_of;
+
+/// Why a session log could not be opened, read or added to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The file system refuses to write.
+    #[error(
+        "cannot write to the session log `{}`: {reason}; nothing of it was written, so it can be tried again",
+        path.display()
+    )]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The file system refuses to read.
+    #[error("cannot read the session log `{}`: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The file system took lines, and could not bring them to the disk.
+    #[error(
+        "the session log `{}` could not be brought to the disk: {reason}; its last lines may be lost, and no more is \
+         added: open it again to go on with what is there", path.display()
+    )]
+    Sync {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Another one has it open.
+    #[error(
+        "the session log `{}` is open already, in this process or another: close that first, or take another file",
+        path.display()
+    )]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that is something else.
+    #[error("`{}` is no session log, and stays as it is: take another file", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file of a version that this brute does not know.
+    #[error(
+        "the session log `{}` is of version {version}, and this brute knows version {VERSION}: take the brute that wrote it",
+        path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u64,
+    },
+    /// A whole line that says nothing that can be.
+    #[error(
+        "line {line} of the session log `{}` is broken: {reason}; to go on with what stands before it, keep a copy \
+         and cut the file before that line", path.display()
+    )]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl LogError {
+    pub(super) fn write(path: &Path, error: &io::Error) -> Self {
+        Self::Write { path: path.into(), reason: words_of(error) }
+    }
+
+    pub(super) fn read(path: &Path, error: &io::Error) -> Self {
+        Self::Read { path: path.into(), reason: words_of(error) }
+    }
+
+    pub(super) fn sync(path: &Path, error: &io::Error) -> Self {
+        Self::Sync { path: path.into(), reason: words_of(error) }
+    }
+}
