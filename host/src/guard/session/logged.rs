@@ -65,3 +65,56 @@ impl State {
         log.as_mut().map_or(Ok(()), |log| write(log, conversation))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Config;
+    use crate::guard::{Guard, Policy};
+
+    use super::*;
+
+    fn text(text: &str) -> [Part; 1] {
+        [Part::Text(text.into())]
+    }
+
+    fn is_on_disk(session: &Session) -> bool {
+        let state = locked(&session.0.state);
+        state.log.as_ref().is_none_or(|log| log.unsynced().is_ok_and(|what| what.is_none()))
+    }
+
+    #[tokio::test]
+    async fn what_a_model_is_to_see_is_on_the_disk_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = SessionLog::open(&folder.path().join("s.jsonl")).unwrap();
+        let guard = Guard::new(Policy::of(&Config::default(), Some("gpt-4o")).unwrap());
+        let session = guard.logged("one", opened);
+        session.push(Role::User, text("a")).unwrap();
+        assert!(!is_on_disk(&session));
+        let ready = session.before_call(None).await;
+        assert!(is_on_disk(&session) && ready.unsynced.is_none());
+        session.after_call(&ready, text("b"), None).unwrap();
+        assert!(!is_on_disk(&session));
+        session.sync().await.unwrap();
+        assert!(is_on_disk(&session));
+        let request = r#"{"messages": [{"role": "user", "content": "a"}]}"#;
+        session.fit(request, None).await.unwrap();
+        assert!(is_on_disk(&session));
+
+        // A disk that failed is said wherever something would be acknowledged.
+        session.push(Role::User, text("c")).unwrap();
+        let before = session.conversation();
+        if let Some(log) = &mut locked(&session.0.state).log {
+            let what = log.unsynced().unwrap().unwrap();
+            log.note_synced(&what, Err(io::Error::other("unplugged"))).unwrap_err();
+        }
+        let ready = session.before_call(None).await;
+        assert!(matches!(ready.unsynced, Some(LogError::Sync { .. })));
+        let answered = session.after_call(&ready, text("d"), None);
+        assert!(matches!(answered, Err(SessionError::Log(LogError::Sync { .. }))));
+        assert!(session.push(Role::User, text("e")).is_err());
+        assert!(session.replace(Conversation::default()).is_err());
+        assert!(session.fit(request, None).await.is_err());
+        assert!(session.sync().await.is_err());
+        assert_eq!(session.conversation(), before);
+    }
+}
