@@ -10,6 +10,8 @@ mod cli {
     mod conformance;
     mod files;
     mod input;
+    mod kill;
+    mod logged;
     mod output;
     mod place;
     mod plugins;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
+use super::kill;
 use super::place::{Ended, Place};
 
 /// A session of `steps` calls whose results have lines of their own.
@@ -231,36 +231,25 @@ fn a_full_disk_leaves_a_readable_archive_and_hands_out_nothing() {
 fn whatever_a_killed_process_handed_out_comes_back() {
     const KILLS: u32 = 200;
     let place = Place::new();
-    let run = |name: &str| {
-        place.write(&format!("{name}.json"), session(name, 30));
-        let line = format!("compact {name}.json -q {COMPACT} --to 1500 --archive arch --session s");
-        let mut command = place.command(&format!("{line} -o {name}"));
+    let run = |number: u32| {
+        place.write(&format!("{number}.json"), session(&number.to_string(), 30));
+        let line =
+            format!("compact {number}.json -q {COMPACT} --to 1500 --archive arch --session s");
+        let mut command = place.command(&format!("{line} -o {number}"));
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        let begun = Instant::now();
-        (command.spawn().expect("the built binary runs"), begun)
+        command.spawn().expect("the built binary runs")
     };
-    let (mut child, begun) = run("whole");
-    assert!(child.wait().expect("it ends").success());
-    let usual = begun.elapsed();
-    let mut random: u64 = 7;
-    let mut acknowledged = vec!["whole".to_owned()];
-    for kill in 0..KILLS {
-        random =
-            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let name = format!("k{kill}");
-        let (mut child, begun) = run(&name);
-        let at = usual.mul_f64((random >> 33) as f64 / f64::from(1u32 << 31) * 1.2);
-        std::thread::sleep(at.saturating_sub(begun.elapsed()).min(Duration::from_secs(5)));
-        let _ = child.kill();
-        child.wait().expect("it ends");
-        if Path::exists(&place.path(&name)) {
-            acknowledged.push(name);
+    let (mut all, mut acknowledged) = (0, Vec::new());
+    kill::at_random(KILLS, run, |number, _| {
+        all += 1;
+        if Path::exists(&place.path(&number.to_string())) {
+            acknowledged.push(number.to_string());
         }
-    }
+    });
     for name in &acknowledged {
         let ended = place.brute(&format!("restore {name} --archive arch --no-config -q"));
         assert_eq!((ended.code, ended.out == session(name, 30)), (Some(0), true), "{name}");
     }
-    let (all, kept) = (KILLS as usize + 1, acknowledged.len());
+    let kept = acknowledged.len();
     assert!(kept > 1 && kept < all, "{kept} of {all} were handed out");
 }
