@@ -3,6 +3,7 @@
 mod compaction;
 mod configuration;
 mod reports;
+mod stores;
 mod summaries;
 mod truncation;
 
@@ -18,10 +19,11 @@ type Table = &'static [(&'static str, &'static str, Sentence)];
 
 /// The code of a sentence. A case of the same number with other words is another case.
 pub(crate) fn find(id: &str, words: &str) -> Option<Sentence> {
-    let tables: [Table; 5] = [
+    let tables: [Table; 6] = [
         compaction::TABLE,
         configuration::TABLE,
         reports::TABLE,
+        stores::TABLE,
         summaries::TABLE,
         truncation::TABLE,
     ];

@@ -9,6 +9,7 @@ pub(crate) mod run;
 pub(crate) mod runner;
 pub(crate) mod session;
 pub(crate) mod settings;
+pub(crate) mod store;
 pub(crate) mod summarizer;
 pub(crate) mod truncator;
 pub(crate) mod validate;

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use brute_core::Conversation;
 use serde_json::Value;
 
 /// What came of a check.
@@ -63,10 +64,27 @@ pub(crate) struct Run {
     pub(crate) cuts: Vec<Cut>,
     /// The texts that were counted.
     pub(crate) counts: Vec<Count>,
+    /// What was kept on disk, if something was to be.
+    pub(crate) stored: Stored,
     /// Where a panic was caught, its words.
     pub(crate) panic: Option<String>,
     /// How long the tool took, all steps together.
     pub(crate) elapsed: Duration,
+}
+
+/// What a session on disk came to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stored {
+    /// Each time that it was saved: the conversation as it was, and as the file says it.
+    pub(crate) saved: Vec<(Conversation, Conversation)>,
+    /// The conversation of a session that was opened anew.
+    pub(crate) loaded: Conversation,
+    /// The file, at the end.
+    pub(crate) file: String,
+    /// What several writers were told is in it.
+    pub(crate) acknowledged: Vec<String>,
+    /// What a reader saw meanwhile that was no whole line.
+    pub(crate) broken: Vec<String>,
 }
 
 /// One step of a run.

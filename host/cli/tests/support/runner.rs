@@ -15,7 +15,7 @@ use super::run::{Run, Verdict};
 use super::session::{Session, format};
 use super::settings::{not_understood, unknown_layer};
 use super::truncator::Folders;
-use super::{counting, truncator};
+use super::{counting, store, truncator};
 
 /// A sentence of a case as code.
 pub(crate) type Sentence = fn(&Run, &Lab<'_>) -> Verdict;
@@ -79,6 +79,7 @@ impl Lab<'_> {
             "compact" => Session::new(input, settings, self.kind, self.repair)
                 .ok_or_else(|| "the input has no list that this tool reads".to_owned())?
                 .take(input),
+            "session" => store::run(input, settings, self.kind),
             other => Err(format!("op `{other}` is not supported yet")),
         }
     }
@@ -106,7 +107,7 @@ impl Lab<'_> {
 /// Why a case cannot be run at all, if it cannot.
 fn unsupported(case: &Case) -> Option<String> {
     match case.op() {
-        "truncate" | "truncate_chain" | "truncate_many" | "count" | "config" => None,
+        "truncate" | "truncate_chain" | "truncate_many" | "count" | "config" | "session" => None,
         "compact" => match case.format() {
             Some(name) if format(name).is_some() => None,
             Some(name) => Some(format!("format `{name}` is not supported yet")),
@@ -123,7 +124,8 @@ fn unsupported(case: &Case) -> Option<String> {
 /// The counters that a case is run under: all of its claims hold under each.
 fn counters(case: &Case) -> Vec<CounterKind> {
     match case.op() {
-        "compact" | "count" => vec![CounterKind::Approximate, CounterKind::O200k],
+        "session" if case.input.get("writers").is_some() => vec![CounterKind::Approximate],
+        "compact" | "count" | "session" => vec![CounterKind::Approximate, CounterKind::O200k],
         _ => vec![CounterKind::Approximate],
     }
 }

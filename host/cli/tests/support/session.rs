@@ -211,16 +211,7 @@ impl Session {
     }
 
     fn compactor(&self, budget: Budget) -> Result<Compactor, Box<Pass>> {
-        let (config, room) = self.room()?;
-        let compactor = Compactor::new(Arc::clone(&self.counter), budget);
-        let mut compactor = compactor.keeping(config.keep.tools.iter().cloned());
-        for rung in &room.rungs {
-            compactor = compactor.rung(rung.clone());
-        }
-        if let Some(fake) = &self.fake {
-            compactor = compactor.summarizer(Arc::clone(fake) as _);
-        }
-        Ok(compactor)
+        Ok(ladder(self.room()?, budget, Arc::clone(&self.counter), self.fake.clone()))
     }
 
     fn compact(&mut self, step: &str) {
@@ -345,6 +336,22 @@ impl Session {
         self.run.again = self.run.passes.pop().map(Box::new);
         let now = self.fake.as_ref().map_or(0, |fake| fake.requests().len());
         self.run.again_requests = now - asked;
+    }
+}
+
+/// The ladder that settings give.
+pub(crate) fn ladder(
+    (config, room): &(Config, Room),
+    budget: Budget,
+    counter: Arc<dyn TokenCounter>,
+    fake: Option<Arc<Fake>>,
+) -> Compactor {
+    let compactor = Compactor::new(counter, budget).keeping(config.keep.tools.iter().cloned());
+    let rungs = room.rungs.iter().cloned();
+    let compactor = rungs.fold(compactor, Compactor::rung);
+    match fake {
+        Some(fake) => compactor.summarizer(fake),
+        None => compactor,
     }
 }
 

@@ -13,13 +13,14 @@ use super::wire::items;
 const LADDER: [&str; 3] = ["tool_results", "sliding_window", "summarize"];
 
 /// The settings that are understood. Some only say what a case takes for granted.
-const UNDERSTOOD: [&str; 25] = [
+const UNDERSTOOD: [&str; 26] = [
     "below_target",
     "counter",
     "keep_age_s",
     "keep_files",
     "keep_steps",
     "ladder",
+    "lock",
     "max_bytes",
     "max_line_chars",
     "max_lines",
