@@ -48,6 +48,32 @@ fn what_is_refused_leaves_no_trace() {
 }
 
 #[test]
+fn what_is_not_accepted_is_not_appended() {
+    #[derive(Debug, PartialEq)]
+    enum No {
+        Fit,
+        Room(MessageId),
+    }
+    impl From<InvalidConversation> for No {
+        fn from(_: InvalidConversation) -> Self {
+            Self::Fit
+        }
+    }
+    let mut conversation = Conversation::default().with_next_id(MessageId(7));
+    conversation.push(Role::User, text("go")).unwrap();
+    let before = conversation.clone();
+    let full = |message: &Message| Err(No::Room(message.id()));
+    assert_eq!(conversation.push_if(Role::User, text("on"), full), Err(No::Room(MessageId(8))));
+    let unasked = |_: &Message| -> Result<(), No> { unreachable!("it does not fit") };
+    assert_eq!(conversation.push_if(Role::Tool, result("x"), unasked), Err(No::Fit));
+    assert_eq!((&conversation, conversation.next_id()), (&before, MessageId(8)));
+    let pushed = conversation.push_if(Role::User, text("on"), |_| Ok::<(), No>(()));
+    assert_eq!(pushed, Ok(MessageId(8)));
+    // Ids are left out, never given again.
+    assert_eq!(conversation.with_next_id(MessageId(3)).next_id(), MessageId(9));
+}
+
+#[test]
 fn ids_differ_and_do_not_end() {
     const LAST: u64 = u64::MAX;
     let new = |ids: &[u64]| {

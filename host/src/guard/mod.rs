@@ -2,7 +2,8 @@
 //!
 //! A [`Guard`] holds the policy that all conversations share; a [`Session`] is one conversation under it. The
 //! session owns its messages, so that a compaction is committed whole or not at all, only one is under way at a
-//! time, and what the agent appends meanwhile is kept.
+//! time, and what the agent appends meanwhile is kept. With a [`session_log`](crate::session_log), it outlives its
+//! process.
 //!
 //! ```
 //! use brute_core::{Part, Role};

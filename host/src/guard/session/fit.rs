@@ -15,7 +15,7 @@ use crate::session_log::LogError;
 pub struct Fitted {
     /// Its bytes.
     pub request: Vec<u8>,
-    /// The compaction that made it so, if one was due; see [`Ready::compaction`].
+    /// The compaction that made it so, if one was due; see [`Ready::compaction`](super::Ready::compaction).
     pub compaction: Option<Compaction>,
 }
 
