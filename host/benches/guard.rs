@@ -49,8 +49,10 @@ fn step(number: usize) -> [Part; 2] {
     ]
 }
 
+/// One thread for what blocks, so that whoever waits for it has waited for all before.
 fn runtime() -> Runtime {
-    Builder::new_current_thread().enable_all().build().expect("a runtime")
+    let mut runtime = Builder::new_current_thread();
+    runtime.enable_all().max_blocking_threads(1).build().expect("a runtime")
 }
 
 fn policy(budget: Budget) -> Policy {
@@ -100,41 +102,46 @@ fn check_anchored(bencher: Bencher<'_, '_>, messages: usize) {
         .bench_local_values(|()| runtime.block_on(session.before_call(None)));
 }
 
+/// Lengths of conversations that are compacted.
+const COMPACTED: [usize; 2] = [400, 3_201];
+
 /// A compaction to a quarter by the free layers, and nobody told.
-#[divan::bench(args = [400, 3_201])]
+#[divan::bench(args = COMPACTED)]
 fn compaction(bencher: Bencher<'_, '_>, messages: usize) {
     compact(bencher, messages, |policy, _| Guard::new(policy));
 }
 
-/// The same with events as lines in a file.
-#[divan::bench(args = [400, 3_201])]
-fn compaction_with_event_log(bencher: Bencher<'_, '_>, messages: usize) {
+/// The same with events as lines in a file, and an archive of what goes.
+#[divan::bench(args = COMPACTED)]
+fn compaction_told_and_archived(bencher: Bencher<'_, '_>, messages: usize) {
     compact(bencher, messages, |policy, folder| {
         let log = EventLog::append(&folder.join("events.jsonl")).expect("opened");
-        Guard::observed(policy, vec![log.observer()])
+        let archive = Archive::at(folder.join("archive"), ArchiveOptions::default());
+        Guard::observed(policy.with_archive(archive), vec![log.observer()])
     });
 }
 
-/// The same with an archive of what goes.
-#[divan::bench(args = [400, 3_201])]
-fn compaction_with_archive(bencher: Bencher<'_, '_>, messages: usize) {
-    compact(bencher, messages, |policy, folder| {
-        Guard::new(policy.with_archive(Archive::at(folder, ArchiveOptions::default())))
-    });
-}
-
+/// The last step before is one that a model was called for, as all are in an agent's loop.
 fn compact(bencher: Bencher<'_, '_>, messages: usize, guard: impl Fn(Policy, &Path) -> Guard) {
     let runtime = runtime();
     let conversation = conversation(messages);
     let tokens = conversation.clone().measure(&Approximate);
-    let budget = Budget::new(tokens, 0, tokens / 2, tokens / 4).expect("room");
+    let budget = Budget::new(2 * tokens, 0, tokens + 64, tokens / 4).expect("room");
     let folder = tempfile::tempdir().expect("a folder");
     let guard = guard(policy(budget), folder.path());
     let mut number = 0;
     bencher
         .with_inputs(|| {
             number += 1;
-            guard.resume(format!("bench-{number}"), conversation.clone())
+            let session = guard.resume(format!("bench-{number}"), conversation.clone());
+            runtime.block_on(async {
+                assert!(session.before_call(None).await.compaction.is_none());
+                tokio::task::spawn_blocking(|| ()).await.expect("the model has answered");
+            });
+            let [call, result] = step(messages);
+            session.push(Role::Assistant, [call]).expect("fits");
+            session.push(Role::Tool, [result]).expect("fits");
+            session
         })
         .bench_local_values(|session: Session| {
             let ready = runtime.block_on(session.before_call(None));

@@ -21,6 +21,8 @@ use crate::truncation::own;
 pub struct Session {
     path: PathBuf,
     seen: Seen,
+    /// Where the file ended when this value had added to it.
+    end: u64,
 }
 
 /// What is known to be in the file.
@@ -101,7 +103,7 @@ impl Archive {
 
 impl Session {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, seen: Seen::default() }
+        Self { path, seen: Seen::default(), end: 0 }
     }
 
     /// The file.
@@ -112,6 +114,12 @@ impl Session {
     /// The name.
     pub fn name(&self) -> &str {
         self.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Whether what this value added is still there: a sweep, or a person, may have removed the file.
+    pub(crate) fn is_there(&self) -> bool {
+        let file = std::fs::metadata(&self.path);
+        self.end > 0 && file.is_ok_and(|file| file.len() >= self.end)
     }
 
     /// Archives what a compaction gave up, and the way back. When this returns, it is on the disk. Where
@@ -227,7 +235,7 @@ impl Session {
         }
         // What was just written is read by whoever comes next, this value included.
         let path = self.path.clone();
-        self.seen = seen;
+        (self.seen, self.end) = (seen, file.end());
         Ok(Kept { path, messages, bytes: lines.len(), torn })
     }
 }

@@ -1,8 +1,11 @@
-//! What a compaction gives up goes to the archive before the compaction is committed.
+//! What a compaction gives up goes to the archive before the compaction is committed: most of it ahead, while the
+//! model is at work.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::SystemTime;
+
+use brute_core::{Message, MessageId, Role};
 
 use super::locked;
 use crate::archive::{self, Archive, ArchiveError, Compacted, Digest};
@@ -11,9 +14,82 @@ use crate::ladder::Compaction;
 
 /// The archive of one session, opened when there is something to keep.
 #[derive(Clone, Default)]
-pub(super) struct Keeper(Arc<Mutex<Option<archive::Session>>>);
+pub(super) struct Keeper(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    session: Option<archive::Session>,
+    /// Messages that were archived before they went. A message of the same id may say something else by now.
+    ahead: HashMap<MessageId, Weak<Message>>,
+}
+
+impl Kept {
+    /// The archive of the session of this name: the one that is known, if it is that.
+    fn session(
+        &mut self,
+        archive: &Archive,
+        name: &str,
+    ) -> Result<&mut archive::Session, ArchiveError> {
+        let session = named(archive, name)?;
+        let known = self.session.take().filter(|known| known.path() == session.path());
+        if known.is_none() {
+            self.ahead.clear();
+        }
+        Ok(self.session.insert(known.unwrap_or(session)))
+    }
+
+    fn has(&self, message: &Arc<Message>) -> bool {
+        let known = self.ahead.get(&message.id());
+        known.is_some_and(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(message)))
+    }
+
+    fn forget(&mut self, gone: &[Arc<Message>]) {
+        gone.iter().for_each(|message| drop(self.ahead.remove(&message.id())));
+    }
+}
 
 impl Keeper {
+    /// Archives `messages`, which may go soon, while nobody waits for it. What fails here is tried again, and told of,
+    /// when they go. Needs a tokio runtime. `live` are the names of sessions that a sweep has to spare.
+    pub(super) fn ahead(
+        &self,
+        archive: &Archive,
+        name: &str,
+        messages: Vec<Arc<Message>>,
+        live: impl FnOnce() -> HashSet<String> + Send + 'static,
+    ) {
+        let (keeper, archive, name) = (self.clone(), archive.clone(), name.to_owned());
+        tokio::task::spawn_blocking(move || {
+            let mut kept = locked(&keeper.0);
+            let may_go =
+                |message: &Arc<Message>| message.role() != Role::System && !kept.has(message);
+            let new: Vec<_> = messages.into_iter().filter(may_go).collect();
+            let added = kept.session(&archive, &name).and_then(|session| session.keep(&new));
+            if added.is_ok() {
+                let named = |message: &Arc<Message>| (message.id(), Arc::downgrade(message));
+                kept.ahead.extend(new.iter().map(named));
+            }
+            drop(kept);
+            sweep_if_due(&archive, live);
+        });
+    }
+
+    /// Whether all of `gone` was archived ahead, and is still there.
+    fn has_all(&self, archive: &Archive, name: &str, gone: &[Arc<Message>]) -> bool {
+        let mut kept = match self.0.try_lock() {
+            Ok(kept) => kept,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // It is being archived just now, for which the agent's thread does not wait.
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let is_there = kept.session(archive, name).is_ok_and(|session| session.is_there());
+        let has_all = is_there && gone.iter().all(|message| kept.has(message));
+        if has_all {
+            kept.forget(gone);
+        }
+        has_all
+    }
+
     /// Keeps what `compaction` gave up: as the bytes of `document`, from which it all comes back as it was, or as
     /// messages, if there is no document. `live` are the names of sessions that a sweep has to spare.
     pub(super) async fn keep(
@@ -24,31 +100,23 @@ impl Keeper {
         document: Option<&Arc<Document>>,
         live: impl FnOnce() -> HashSet<String> + Send + 'static,
     ) -> Result<(), ArchiveError> {
-        if compaction.removed.is_empty() {
+        let gone = &compaction.removed;
+        if gone.is_empty() || (document.is_none() && self.has_all(archive, name, gone)) {
             return Ok(());
         }
         let (keeper, name) = (self.clone(), name.to_owned());
         let (kept_by, compaction) = (archive.clone(), compaction.clone());
         let document = document.cloned();
         let work = move || {
-            let mut opened = locked(&keeper.0);
-            let mut session = named(&kept_by, &name)?;
-            if let Some(known) = opened.take().filter(|known| known.path() == session.path()) {
-                session = known;
-            }
+            let mut kept = locked(&keeper.0);
+            let session = kept.session(&kept_by, &name)?;
             match document {
                 None => session.keep(&compaction.removed)?,
                 Some(document) => session.compacted(&compacted(&document, &compaction)?)?,
             };
-            *opened = Some(session);
-            let live = || {
-                let sessions = live().into_iter().filter_map(|name| named(&kept_by, &name).ok());
-                sessions.map(|session| session.name().to_owned()).collect()
-            };
-            let swept = kept_by.sweep_if_due(SystemTime::now(), live);
-            for error in swept.into_iter().flat_map(|swept| swept.errors) {
-                tracing::warn!(%error, "an old session was not removed from the archive");
-            }
+            kept.forget(&compaction.removed);
+            drop(kept);
+            sweep_if_due(&kept_by, live);
             Ok(())
         };
         let gave_up = |_| ArchiveError::Write {
@@ -56,6 +124,18 @@ impl Keeper {
             reason: "it was given up".to_owned(),
         };
         tokio::task::spawn_blocking(work).await.map_err(gave_up)?
+    }
+}
+
+/// Removes the sessions of others that are too old or too many, if it is time to.
+fn sweep_if_due(archive: &Archive, live: impl FnOnce() -> HashSet<String>) {
+    let live = || {
+        let sessions = live().into_iter().filter_map(|name| named(archive, &name).ok());
+        sessions.map(|session| session.name().to_owned()).collect()
+    };
+    let swept = archive.sweep_if_due(SystemTime::now(), live);
+    for error in swept.into_iter().flat_map(|swept| swept.errors) {
+        tracing::warn!(%error, "an old session was not removed from the archive");
     }
 }
 

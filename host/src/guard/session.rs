@@ -46,6 +46,8 @@ struct State {
     last_policy: (Weak<Policy>, u64),
     meter: Meter,
     trigger: Trigger,
+    /// How many messages of which generation were handed to the archive ahead of a compaction.
+    archived: (u64, usize),
     /// Whether all that was there at the beginning is counted. What is appended is little at a time.
     is_counted: bool,
 }
@@ -90,6 +92,7 @@ impl Session {
             meter: Meter::default(),
             trigger: Trigger::default(),
             is_counted: false,
+            archived: (0, 0),
         };
         let (state, flight) = (Mutex::new(state), tokio::sync::Mutex::default());
         Self(Arc::new(Shared { guard, name, state, flight, keeper: Keeper::default() }))
@@ -217,6 +220,9 @@ impl Session {
     async fn made_ready(&self, tools: Option<&str>, document: Option<&Arc<Document>>) -> Ready {
         self.count_beginning().await;
         if let Ok(ready) = self.due(tools) {
+            if document.is_none() {
+                self.archive_ahead();
+            }
             return ready;
         }
         // A second caller waits for the compaction that is under way, and finds that none is due any more.
@@ -281,6 +287,27 @@ impl Session {
         }
         let (conversation, generation) = (state.conversation.clone(), state.generation);
         Err(Box::new(Due { conversation, budget, policy, generation }))
+    }
+
+    /// Has what may go soon archived while the model is at work, so that a compaction need not wait for it.
+    fn archive_ahead(&self) {
+        let state = &mut *locked(&self.0.state);
+        let policy = self.policy_of(state);
+        let Some(archive) = policy.archive() else { return };
+        let (counter, half) = (&**policy.counter(), policy.budget().compact_at() / 2);
+        let conversation = &mut state.conversation;
+        if state.meter.is_below(half, conversation, counter) || !conversation.exceeds(half, counter)
+        {
+            return;
+        }
+        let (generation, handed) = state.archived;
+        let from = if generation == state.generation { handed } else { 0 };
+        let messages = conversation.messages().get(from..).unwrap_or_default();
+        if !messages.is_empty() {
+            let guard = self.0.guard.clone();
+            self.0.keeper.ahead(archive, self.name(), messages.to_vec(), move || guard.names());
+        }
+        state.archived = (state.generation, state.conversation.len());
     }
 
     async fn archive(

@@ -1,6 +1,7 @@
 //! An agent's loop under guard: when it compacts, by what measure, and what becomes of what happens meanwhile.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod archived;
 mod logged;
 mod sizes;
 

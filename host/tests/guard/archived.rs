@@ -1,0 +1,112 @@
+//! Most of what a compaction gives up is archived before the compaction, while the model is at work.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use brute_core::{Approximate, Message, Part, Role, ToolCall, ToolResult};
+use brute_host::archive::{Archive, ArchiveOptions, Digest};
+use brute_host::guard::{Guard, Session};
+
+use super::{WINDOW, policy, steps};
+
+/// The results among `removed`, of which there are some, are all to be found.
+fn are_found(archive: &Archive, session: &str, removed: &[Arc<Message>]) {
+    let results = removed.iter().filter_map(|message| Some((message, message.result()?.1)));
+    let mut found = 0;
+    for (message, result) in results {
+        let handle = Digest::of_message(message).handle();
+        assert_eq!(archive.find(&handle, Some(session)).unwrap().text, result.text);
+        found += 1;
+    }
+    assert!(found > 5, "{found}");
+}
+
+fn length(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |file| file.len())
+}
+
+/// Waits until a file of `least` bytes is there, and no longer grows.
+async fn settled(file: &Path, least: u64) -> u64 {
+    for tries in 0.. {
+        let before = length(file);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if before >= least && length(file) == before {
+            return before;
+        }
+        assert!(tries < 500, "{} has {before} bytes", file.display());
+    }
+    unreachable!()
+}
+
+fn step(session: &Session, number: usize) {
+    let id = format!("more{number}");
+    let call = ToolCall { id: id.clone(), name: "read".into(), arguments: "{}".into() };
+    let text = format!("{number} {}", "word".repeat(80));
+    let result = ToolResult { call: id, text, media: Vec::new(), is_error: false };
+    session.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
+    session.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
+}
+
+/// Steps, with a call of the model before each, until a compaction comes.
+async fn compacted(session: &Session, first: usize) -> Vec<Arc<Message>> {
+    for number in first.. {
+        step(session, number);
+        if let Some(done) = session.before_call(None).await.compaction {
+            return done.removed;
+        }
+    }
+    unreachable!()
+}
+
+#[tokio::test]
+async fn a_compaction_waits_for_nothing_that_was_archived_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path(), ArchiveOptions::default());
+    let guard = Guard::new(policy(WINDOW, Arc::new(Approximate)).with_archive(archive.clone()));
+
+    // Far from a compaction, nothing is written.
+    let session = guard.resume("far", steps(40));
+    session.before_call(None).await;
+    // The sessions do their work one after the other.
+    let session = guard.resume("near", steps(150));
+    assert!(session.before_call(None).await.compaction.is_none());
+    let file = folder.path().join("near.jsonl");
+    let before = settled(&file, 10_000).await;
+    assert!(!folder.path().join("far.jsonl").exists());
+    step(&session, 0);
+    session.before_call(None).await;
+    let grown = settled(&file, before + 80).await;
+    assert!(grown < before + 2_000, "what was there is not written again");
+
+    // All of that goes at once, and again after it became other messages.
+    for round in 1..4 {
+        let removed = compacted(&session, round * 1_000).await;
+        are_found(&archive, "near", &removed);
+        let results = removed.iter().filter(|message| message.result().is_some());
+        let text = std::fs::read_to_string(&file).unwrap();
+        for message in results {
+            let digest = Digest::of_message(message).to_string();
+            assert_eq!(text.matches(&format!("\"digest\":\"{digest}\"")).count(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_archived_ahead_and_is_gone_is_archived_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"), ArchiveOptions::default());
+    let guard = Guard::new(policy(WINDOW, Arc::new(Approximate)).with_archive(archive.clone()));
+    let session = guard.resume("one", steps(150));
+    assert!(session.before_call(None).await.compaction.is_none());
+    settled(&folder.path().join("archive/one.jsonl"), 10_000).await;
+    std::fs::remove_dir_all(folder.path().join("archive")).unwrap();
+    let removed = compacted(&session, 0).await;
+    are_found(&archive, "one", &removed);
+
+    // Nor does an archive of before do for the one that a new policy names.
+    let other = Archive::at(folder.path().join("other"), ArchiveOptions::default());
+    guard.reload(policy(WINDOW, Arc::new(Approximate)).with_archive(other.clone()));
+    let removed = compacted(&session, 1_000).await;
+    are_found(&other, "one", &removed);
+}
