@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Result, codegen, project, tidy};
+use crate::{Result, codegen, model_server, project, tidy};
 
 /// A step of the run.
 struct Step {
@@ -23,6 +23,16 @@ enum Work {
     Tests { args: &'static [&'static str], env: &'static [(&'static str, &'static str)] },
     /// Another verb of this program.
     Verb { name: &'static str, args: &'static [&'static str], run: fn(&[String]) -> Result },
+    /// Something that not every machine can do; says why, if this one cannot.
+    Where { what: &'static str, run: fn() -> Result<Option<String>> },
+}
+
+/// How a step ended.
+enum Ended {
+    Passed,
+    Failed,
+    /// The machine cannot do it, and why.
+    Skipped(String),
 }
 
 impl Work {
@@ -37,6 +47,7 @@ impl Work {
                 line + "cargo " + &args.join(" ")
             }
             Self::Verb { name, args, .. } => [&["cargo", "xtask", name], *args].concat().join(" "),
+            Self::Where { what, .. } => (*what).to_owned(),
         }
     }
 }
@@ -74,6 +85,13 @@ static STEPS: &[Step] = &[
         work: Work::Verb { name: "codegen", args: &["--check"], run: codegen::run },
     },
     Step {
+        name: "model",
+        work: Work::Where {
+            what: "the agent in `examples/`, against a real model server",
+            run: model_server::test,
+        },
+    },
+    Step {
         name: "test",
         work: Work::Tests {
             args: &["test", "--workspace", "--all-features", "--no-fail-fast"],
@@ -100,25 +118,38 @@ pub(crate) fn run(args: &[String]) -> Result {
 
     let start = Instant::now();
     let mut tally = None;
+    let mut skipped = Vec::new();
     for step in &steps {
         eprintln!("\n== {}: {}", step.name, step.work.shown());
         let begun = Instant::now();
-        let passed = take(step, &mut tally).unwrap_or_else(|error| {
+        let ended = take(step, &mut tally).unwrap_or_else(|error| {
             eprintln!("xtask: {error}");
-            false
+            Ended::Failed
         });
-        let time = seconds(begun.elapsed());
-        if !passed {
-            eprintln!(
-                "== {name}: FAILED after {time}; to run this step alone: cargo xtask ci --step {name}",
-                name = step.name
-            );
-            return Ok(conclude(tally, false));
+        let (name, time) = (step.name, seconds(begun.elapsed()));
+        match ended {
+            Ended::Passed => eprintln!("== {name}: ok in {time}"),
+            Ended::Failed => {
+                eprintln!(
+                    "== {name}: FAILED after {time}; to run this step alone: cargo xtask ci --step {name}"
+                );
+                return Ok(conclude(tally, false));
+            }
+            Ended::Skipped(why) => {
+                let line = format!("== {name}: SKIPPED, {} was not run: {why}", step.work.shown());
+                eprintln!("{line}");
+                skipped.push(line);
+            }
         }
-        eprintln!("== {}: ok in {time}", step.name);
     }
     if steps.len() > 1 {
-        eprintln!("== ci: all {} steps passed in {}", steps.len(), seconds(start.elapsed()));
+        let passed = steps.len() - skipped.len();
+        let (of, time) = (steps.len(), seconds(start.elapsed()));
+        eprintln!("== ci: {passed} of {of} steps passed in {time}, none failed");
+        // Said once more where it is read.
+        for line in skipped {
+            eprintln!("{line}");
+        }
     }
     Ok(conclude(tally, true))
 }
@@ -130,27 +161,32 @@ fn step_named(name: &str) -> Result<&'static Step> {
     })
 }
 
-/// Does a step's work; whether it passed.
-fn take(step: &Step, tally: &mut Option<Tally>) -> Result<bool> {
-    match step.work {
+/// Does a step's work.
+fn take(step: &Step, tally: &mut Option<Tally>) -> Result<Ended> {
+    let is_passed = match step.work {
         Work::Cargo { args, env } => {
             let mut command = project::cargo();
             command.args(args).envs(env.iter().copied());
             let line = project::shown(&command);
             let status =
                 command.status().map_err(|error| format!("could not start {line}: {error}"))?;
-            Ok(status.success())
+            status.success()
         }
         Work::Tests { args, env } => {
             let (counted, passed) = test(args, env)?;
             *tally = Some(counted);
-            Ok(passed)
+            passed
         }
         Work::Verb { args, run, .. } => {
             let args: Vec<String> = args.iter().map(ToString::to_string).collect();
-            Ok(run(&args)? == ExitCode::SUCCESS)
+            run(&args)? == ExitCode::SUCCESS
         }
-    }
+        Work::Where { run, .. } => match run()? {
+            Some(why) => return Ok(Ended::Skipped(why)),
+            None => true,
+        },
+    };
+    Ok(if is_passed { Ended::Passed } else { Ended::Failed })
 }
 
 /// Runs the tests, passes on what they print as they print it, and adds up their results.

@@ -10,6 +10,7 @@ mod ci;
 mod codegen;
 mod folders;
 mod metadata;
+mod model_server;
 mod new_plugin;
 mod plugins;
 mod project;
@@ -78,6 +79,12 @@ const VERBS: &[Verb] = &[
         usage: "[DIR] [--release]",
         summary: "run every recorded session of a folder through the ladder (default as for `cases`)",
         run: folders::corpus,
+    },
+    Verb {
+        name: "model-server",
+        usage: "(start | stop) [--port N]",
+        summary: "a small language model behind a real server on this machine, to try an agent against",
+        run: model_server::run,
     },
     Verb {
         name: "sample",
