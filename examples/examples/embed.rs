@@ -1,5 +1,4 @@
-//! A small embedding, both levels: a tool result is capped as it comes in, and before a model call the request
-//! goes down the default ladder, with a rung of one's own on top.
+//! The guard without a `brute.toml`: room and ladder are made in code, with a layer of one's own at the top.
 //!
 //! ```sh
 //! cargo run -p brute-examples --example embed
@@ -7,12 +6,14 @@
 #![expect(clippy::print_stdout, reason = "this program talks to a person")]
 
 use std::error::Error;
+use std::sync::Arc;
 
 use brute_host::config::Config;
 use brute_host::core::{Edit, Host, LayerError, PartView, Plan, Strategy, Window};
-use brute_host::formats::{ReadOptions, WriteOptions};
-use brute_host::ladder::{Event, Rung, Trigger};
-use brute_host::truncation::Truncator;
+use brute_host::guard::{Guard, Policy};
+use brute_host::ladder::{Budget, Compactor, Event, Rung};
+use brute_host::tokens::{CounterKind, counter};
+use brute_host::truncation::{TruncateOptions, Truncator};
 
 /// Gives up the images of turns that are over.
 struct StripImages;
@@ -35,38 +36,23 @@ impl Strategy for StripImages {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let config = Config::default();
-
-    // Level one, for each tool result: what is too long goes to a file, which the rest names.
-    let folder = std::env::temp_dir().join("brute-embed");
-    let mut options = config.truncate.clone();
-    options.spill = Some(folder.display().to_string());
-    let printed = "one line of a very long build log\n".repeat(5_000);
-    let capped = Truncator::new(options)?.truncate(Some("shell"), printed.as_bytes());
-    println!("tool result: {} bytes of {}", capped.text.len(), printed.len());
-
-    // Level two, before each model call.
-    let file = brute_examples::sessions().join("openai-chat-fix-parser.json");
-    let request = config.read(std::fs::read(file)?, &ReadOptions::default())?;
-    let mut room = config.room(request.model().as_deref())?;
-    room.rungs.insert(0, Rung::new("strip-images", StripImages));
-    let compactor = config.compactor_in(room, &request)?.on(|event| {
+    // Of 128,000 tokens, 8,000 stay free for the reply. A compaction starts at 90,000 and aims for 50,000.
+    let budget = Budget::new(128_000, 8_000, 90_000, 50_000)?;
+    let ladder = Compactor::new(counter(CounterKind::O200k), budget)
+        .rung(Rung::new("strip-images", StripImages));
+    // Then what ships.
+    let ladder = Config::default().rungs(128_000).into_iter().fold(ladder, Compactor::rung);
+    let policy = Policy::new(ladder, Truncator::new(TruncateOptions::default())?);
+    let tell = |session: &str, event: &Event| {
         if let Event::LayerApplied { rung, before, after, .. } = event {
-            println!("{rung}: {before} to {after} tokens of messages");
+            println!("{session}: {rung}, {before} to {after} tokens of messages");
         }
-    });
+    };
+    let guard = Guard::observed(policy, vec![Arc::new(tell)]);
 
-    // One for each conversation: it remembers what could not be made to fit.
-    let mut trigger = Trigger::default();
-    let (budget, counter) = (compactor.budget(), compactor.counter());
-    let mut conversation = request.conversation().clone();
-    if trigger.is_due(budget, &mut conversation, &**counter) {
-        let done = compactor.compact_now(conversation).await;
-        trigger.settle(budget, done.after, done.outcome.fits());
-        println!("outcome: {:?}", done.outcome);
-        conversation = done.conversation;
-    }
-    let smaller = request.write(&conversation, &WriteOptions::default());
-    println!("{} bytes to send", smaller.len());
+    // Before each call of the model, with what is to be sent.
+    let request = std::fs::read(brute_examples::sessions().join("openai-chat-fix-parser.json"))?;
+    let ready = guard.session("fix-parser").fit(request, None).await?;
+    println!("{} bytes to send", ready.request.len());
     Ok(())
 }
