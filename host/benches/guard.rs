@@ -117,7 +117,9 @@ fn compaction_told_and_archived(bencher: Bencher<'_, '_>, messages: usize) {
     compact(bencher, messages, |policy, folder| {
         let log = EventLog::append(&folder.join("events.jsonl")).expect("opened");
         let archive = Archive::at(folder.join("archive"), ArchiveOptions::default());
-        Guard::observed(policy.with_archive(archive), vec![log.observer()])
+        let guard = Guard::new(policy.with_archive(archive));
+        guard.subscribe(log).expect("a thread");
+        guard
     });
 }
 

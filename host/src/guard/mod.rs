@@ -30,20 +30,24 @@ mod keep;
 mod meter;
 mod policy;
 mod session;
+mod subscriber;
 
 pub use compact::{Compact, Custom, Job};
 pub use event_log::EventLog;
 pub use policy::Policy;
 pub use session::{Fitted, Ready, Session, SessionError};
+pub use subscriber::{Subscriber, Told};
 
 use std::collections::HashSet;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use brute_core::Conversation;
 
 use self::session::Shared;
-use crate::ladder::{Event, Observers};
+use self::subscriber::Subscription;
+use crate::ladder::Observers;
 use crate::session_log::{Opened, SessionLog};
 use crate::truncation::named_in;
 
@@ -55,26 +59,55 @@ pub struct Guard(Arc<Inner>);
 
 struct Inner {
     policy: RwLock<Arc<Policy>>,
-    observers: Vec<Arc<Observer>>,
+    subscriptions: Mutex<Vec<Subscription>>,
     sessions: Mutex<Vec<Weak<Shared>>>,
 }
-
-type Observer = dyn Fn(&str, &Event) + Send + Sync;
 
 impl Guard {
     /// A guard with this policy.
     pub fn new(policy: Policy) -> Self {
-        Self::observed(policy, Vec::new())
-    }
-
-    /// The same, whose `observers` are told what happens, and in which session. They are called where it happens, one
-    /// after the other: one that has more to do than take note hands it to a thread of its own.
-    pub fn observed(policy: Policy, observers: Vec<Arc<Observer>>) -> Self {
         let policy = RwLock::new(Arc::new(policy));
-        Self(Arc::new(Inner { policy, observers, sessions: Mutex::default() }))
+        let (subscriptions, sessions) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { policy, subscriptions, sessions }))
     }
 
-    /// A new conversation. Its name is what observers are told, and should be its own.
+    /// Tells `subscriber` what happens from now on, and in which session: on a thread of its own, so that no
+    /// conversation waits for it. What happens while 4,096 events wait for it is counted, and it is told how many
+    /// those were. If it panics, it goes on with the next event. Its thread ends when it has been told the last event
+    /// of this guard and of its sessions; one that holds a handle on one of them keeps them alive.
+    ///
+    /// ```
+    /// # use brute_host::{config::Config, guard::{Guard, Policy, Told}};
+    /// let guard = Guard::new(Policy::of(&Config::default(), Some("gpt-4o"))?);
+    /// guard.subscribe(|told: &Told| println!("{}: {:?}", told.session, told.event))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no thread for it.
+    pub fn subscribe(&self, subscriber: impl Subscriber) -> io::Result<()> {
+        let subscription = Subscription::begin(subscriber)?;
+        locked(&self.0.subscriptions).push(subscription);
+        Ok(())
+    }
+
+    /// Waits until all subscribers are done with what has happened so far, but no longer than `limit`; whether they
+    /// are. For the end of a program, since what still waits then goes with it.
+    pub fn flush(&self, limit: Duration) -> bool {
+        // A limit beyond what a clock can say is none.
+        let until = Instant::now().checked_add(limit);
+        let subscriptions = locked(&self.0.subscriptions);
+        let queues: Vec<_> = subscriptions.iter().map(|one| Arc::clone(one.queue())).collect();
+        drop(subscriptions);
+        let mut are_done = true;
+        for queue in queues {
+            // After one that is late, too: those behind it are to flush as well.
+            are_done &= queue.flush(until);
+        }
+        are_done
+    }
+
+    /// A new conversation. Its name is what subscribers are told, and should be its own.
     pub fn session(&self, name: impl Into<String>) -> Session {
         self.resume(name, Conversation::default())
     }
@@ -117,9 +150,13 @@ impl Guard {
 
     fn observers_of(&self, session: &str) -> Observers {
         let mut observers = Observers::default();
-        for observer in &self.0.observers {
-            let (observer, session) = (Arc::clone(observer), session.to_owned());
-            observers.add(move |event| observer(&session, event));
+        let session: Arc<str> = session.into();
+        for subscription in &*locked(&self.0.subscriptions) {
+            let (queue, session) = (Arc::clone(subscription.queue()), Arc::clone(&session));
+            observers.add(move |event| {
+                let (session, event) = (Arc::clone(&session), Arc::clone(event));
+                queue.put(Told { time: SystemTime::now(), session, event });
+            });
         }
         observers
     }

@@ -102,7 +102,7 @@ impl Session {
         Arc::downgrade(&self.0)
     }
 
-    /// What observers are told that it is called.
+    /// What subscribers are told that it is called.
     pub fn name(&self) -> &str {
         &self.0.name
     }

@@ -117,10 +117,11 @@ impl Compactor {
         self
     }
 
-    /// Tells `observer` what happens.
+    /// Tells `observer` what happens, where it happens: the descent goes on when it has taken note. One that has more
+    /// to do than that hands it to a thread of its own, as a [`Guard`](crate::guard::Guard) does for its subscribers.
     #[must_use]
     pub fn on(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        self.observers.add(observer);
+        self.observers.add(move |event| observer(event));
         self.introduced()
     }
 

@@ -181,9 +181,10 @@ fn place<S: Serializer>(full: &FullText, to: S) -> Result<S::Ok, S::Error> {
     }
 }
 
-type Observer = dyn Fn(&Event) + Send + Sync;
+type Observer = dyn Fn(&Arc<Event>) + Send + Sync;
 
-/// Those who want to know.
+/// Those who want to know. They are told where it happens, one after the other, and what happens goes on when they
+/// have taken note; a [`Guard`](crate::guard::Guard) tells each of its subscribers on a thread of its own.
 #[derive(Clone, Default)]
 pub struct Observers {
     observers: Vec<Arc<Observer>>,
@@ -191,7 +192,7 @@ pub struct Observers {
 
 impl Observers {
     /// One more who wants to know.
-    pub fn add(&mut self, observer: impl Fn(&Event) + Send + Sync + 'static) {
+    pub fn add(&mut self, observer: impl Fn(&Arc<Event>) + Send + Sync + 'static) {
         self.observers.push(Arc::new(observer));
     }
 
@@ -211,7 +212,7 @@ impl Observers {
         if self.is_empty() {
             return;
         }
-        let event = event();
+        let event = Arc::new(event());
         for observer in &self.observers {
             if catch_unwind(AssertUnwindSafe(|| observer(&event))).is_err() {
                 tracing::error!("an observer of events panicked");

@@ -116,7 +116,7 @@ mod tests {
                 let mut observers = Observers::default();
                 let heard = Arc::clone(heard);
                 observers.add(move |event| {
-                    let Event::LayerEndFailed { rung, error } = event else { return };
+                    let Event::LayerEndFailed { rung, error } = &**event else { return };
                     heard.lock().unwrap().push(format!("{rung}: {error}"));
                 });
                 rung.strategy.tell(&observers);

@@ -4,6 +4,7 @@
 mod archived;
 mod logged;
 mod sizes;
+mod subscribers;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +15,7 @@ use brute_core::testing::notation;
 use brute_core::{Approximate, Conversation, Outline, Part, Role, TokenCounter};
 use brute_host::archive::{Archive, ArchiveOptions, Digest};
 use brute_host::formats::{Document, ReadOptions};
-use brute_host::guard::{Custom, Guard, Policy};
+use brute_host::guard::{Custom, Guard, Policy, Told};
 use brute_host::ladder::{Budget, Compactor, Event, Outcome, Rung};
 use brute_host::truncation::{TruncateOptions, Truncator};
 use brute_sliding_window::SlidingWindow;
@@ -143,17 +144,20 @@ async fn another_compactor_is_believed_only_where_it_keeps_the_laws() {
     for (made, why) in cases {
         let failures = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&failures);
-        let observer = move |_: &str, event: &Event| {
-            if let Event::LayerFailed { error, .. } = event {
+        let subscriber = move |happened: &Told| {
+            if let Event::LayerFailed { error, .. } = &*happened.event {
                 told.lock().unwrap().push(error.clone());
             }
         };
         let custom = Custom::new(move |now, _target| async move { made(now) });
         let policy = gated(&Arc::new(Semaphore::new(0)), &Arc::default()).with_compactor(custom);
-        let session = Guard::observed(policy, vec![Arc::new(observer)]).resume("one", steps(40));
+        let guard = Guard::new(policy);
+        guard.subscribe(subscriber).unwrap();
+        let session = guard.resume("one", steps(40));
         let call = session.before_call(None).await;
         assert!(matches!(call.compaction.map(|done| done.outcome), Some(Outcome::Nothing { .. })));
         assert_eq!(session.conversation(), steps(40));
+        assert!(guard.flush(Duration::from_secs(60)));
         let failures = std::mem::take(&mut *failures.lock().unwrap());
         assert!(failures.len() == 1 && failures[0].starts_with(why), "{failures:?}");
         // It is not asked again until there is something new.
@@ -230,17 +234,20 @@ async fn what_is_given_up_is_in_the_archive_before_it_is_gone() {
     let full = Archive::at(&taken, ArchiveOptions::default());
     let failures = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&failures);
-    let observer = move |_: &str, event: &Event| {
-        if let Event::NotArchived { error, .. } = event {
+    let subscriber = move |happened: &Told| {
+        if let Event::NotArchived { error, .. } = &*happened.event {
             told.lock().unwrap().push(error.clone());
         }
     };
     let policy = policy(WINDOW, Arc::new(Approximate)).with_archive(full);
-    let session = Guard::observed(policy, vec![Arc::new(observer)]).resume("full", steps(300));
+    let guard = Guard::new(policy);
+    guard.subscribe(subscriber).unwrap();
+    let session = guard.resume("full", steps(300));
     for _ in 0..3 {
         assert!(session.before_call(None).await.compaction.is_none());
         assert_eq!(session.conversation(), steps(300));
     }
+    assert!(guard.flush(Duration::from_secs(60)));
     let failures = std::mem::take(&mut *failures.lock().unwrap());
     assert!(failures.len() == 1 && failures[0].contains("taken"), "{failures:?}");
 }

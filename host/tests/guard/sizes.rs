@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
+use std::time::Duration;
 
 use brute_core::{
     Approximate, Conversation, Message, MessageId, Outline, Part, Role, TokenCounter, ToolCall,
 };
 use brute_host::formats::{Document, Format, ReadOptions, Usage};
-use brute_host::guard::{Guard, Session};
+use brute_host::guard::{Guard, Session, Told};
 use brute_host::ladder::Event;
 use brute_host::tokens::{Tiktoken, scaled};
 use serde_json::{Value, json};
@@ -95,13 +96,14 @@ async fn run(
 async fn a_long_run_stays_in_its_window_and_compacts_when_it_is_due_and_only_then() {
     let events = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&events);
-    let observer = move |session: &str, event: &Event| {
-        assert_eq!(session, "long");
-        if let Event::Compacted { removed, .. } = event {
+    let subscriber = move |happened: &Told| {
+        assert_eq!(&*happened.session, "long");
+        if let Event::Compacted { removed, .. } = &*happened.event {
             told.lock().unwrap().extend(removed.iter().cloned());
         }
     };
-    let guard = Guard::observed(policy(WINDOW, Arc::new(Approximate)), vec![Arc::new(observer)]);
+    let guard = Guard::new(policy(WINDOW, Arc::new(Approximate)));
+    guard.subscribe(subscriber).unwrap();
     let session = guard.session("long");
     let mut provider = Provider::new(1_185, |text| u64::from(Approximate.count(text)));
     let run = run(&session, 2_000, &mut provider).await;
@@ -115,6 +117,7 @@ async fn a_long_run_stays_in_its_window_and_compacts_when_it_is_due_and_only_the
         assert!(index == 0 || checked.error() <= 0.02, "call {index}: {}", checked.estimate);
     }
     // Nothing went that nobody was told of.
+    assert!(guard.flush(Duration::from_secs(60)));
     let mut known: Vec<MessageId> = events.lock().unwrap().iter().map(|gone| gone.id()).collect();
     known.extend(
         session.read(|now| now.messages().iter().map(|here| here.id()).collect::<Vec<_>>()),
