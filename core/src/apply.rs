@@ -341,7 +341,13 @@ impl Maker<'_> {
             true => Arc::clone(self.outline),
             false => Arc::new(outline_of(&self.messages)?),
         };
-        let next = Successor { messages: self.messages, next_id: self.next_id, gone, come };
+        let bytes = |messages: &[Arc<Message>]| -> u64 {
+            messages.iter().map(|message| message.wire_bytes()).sum()
+        };
+        let wire_bytes = (self.conversation.known_wire_bytes())
+            .map(|whole| (whole + bytes(&self.added)).saturating_sub(bytes(&self.removed)));
+        let (messages, next_id) = (self.messages, self.next_id);
+        let next = Successor { messages, next_id, gone, come, wire_bytes };
         let conversation = self.conversation.succeeded_by(next, &outline, counter);
         let (keeps_shape, removed, added) = (self.keeps_shape, self.removed, self.added);
         Ok(Applied { conversation, outline, keeps_shape, removed, added })

@@ -23,6 +23,14 @@ pub struct Conversation {
     next_id: u64,
     open: Vec<String>,
     ledger: Ledger,
+    wire: Wire,
+}
+
+/// The bytes on the wire of the first messages, so that asking for all costs what was appended.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wire {
+    messages: usize,
+    bytes: u64,
 }
 
 /// Running sums, so that a question about the size costs what was appended since the last one.
@@ -47,6 +55,8 @@ pub(crate) struct Successor {
     pub gone: u64,
     /// Tokens of the messages that came instead, and of the changed ones as they are.
     pub come: u64,
+    /// The bytes on the wire of all messages, if those of the generation before are known.
+    pub wire_bytes: Option<u64>,
 }
 
 /// Messages that do not fit together, with every reason.
@@ -92,14 +102,16 @@ impl Conversation {
         outline: &Outline,
         counter: &dyn TokenCounter,
     ) -> Self {
-        let Successor { messages, next_id, gone, come } = next;
+        let Successor { messages, next_id, gone, come, wire_bytes } = next;
+        let wire = wire_bytes.map(|bytes| Wire { messages: messages.len(), bytes });
         let ledger = match self.measured(counter) {
             Some(size) => {
                 Ledger::settled(counter, messages.len(), (size + come).saturating_sub(gone))
             }
             None => Ledger::default(),
         };
-        Self { ledger, ..Self::outlined(messages, outline, next_id) }
+        let wire = wire.unwrap_or_default();
+        Self { ledger, wire, ..Self::outlined(messages, outline, next_id) }
     }
 
     fn outlined(messages: Vec<Arc<Message>>, outline: &Outline, next_id: u64) -> Self {
@@ -111,7 +123,8 @@ impl Conversation {
                 _ => None,
             })
             .collect();
-        Self { messages: Arc::new(messages), next_id, open, ledger: Ledger::default() }
+        let (ledger, wire) = (Ledger::default(), Wire::default());
+        Self { messages: Arc::new(messages), next_id, open, ledger, wire }
     }
 
     /// Appends a message with the next free id. Costs what the message costs, not what is there: unless a
@@ -322,6 +335,20 @@ impl Conversation {
         self.ledger.counted = self.len();
         self.ledger.forget_bounds();
         self.ledger.tokens
+    }
+
+    /// The bytes of all messages in a request, by estimate; see [`Message::wire_bytes`]. Looks only at what was
+    /// appended since it was asked for last.
+    pub fn wire_bytes(&mut self) -> u64 {
+        let since = &self.messages[self.wire.messages..];
+        self.wire.bytes += since.iter().map(|message| message.wire_bytes()).sum::<u64>();
+        self.wire.messages = self.len();
+        self.wire.bytes
+    }
+
+    /// The bytes of all messages in a request, if they are known already.
+    pub(crate) fn known_wire_bytes(&self) -> Option<u64> {
+        (self.wire.messages == self.len()).then_some(self.wire.bytes)
     }
 
     /// Whether all messages together are more than `limit` tokens. Settled by what is counted already

@@ -23,6 +23,7 @@ mod strategy;
 pub mod testing;
 pub mod truncation;
 mod window;
+mod wire;
 
 pub use apply::{Applied, Refusal};
 pub use check_code::CheckCode;

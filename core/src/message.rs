@@ -75,6 +75,13 @@ pub struct Media {
     pub kind: String,
     /// Its size in tokens by the provider's published rule, never by the length of its base64.
     pub tokens: u32,
+    /// Its bytes on the wire: the length of its base64, or of its data URL; 0 where no more than a link is sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes: u64,
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// The model asks for a tool.
@@ -320,7 +327,7 @@ mod tests {
         let result = Part::ToolResult(ToolResult {
             call: "c1".into(),
             text: "8 chars.".into(),
-            media: vec![Media { kind: "image/png".into(), tokens: 85 }],
+            media: vec![Media { kind: "image/png".into(), tokens: 85, bytes: 0 }],
             is_error: false,
         });
         let message = Message::new(MessageId(0), Role::Tool, [result]);

@@ -6,11 +6,11 @@
 #![expect(clippy::print_stdout, reason = "this program talks to a person")]
 
 use std::error::Error;
-use std::sync::Arc;
+use std::time::Duration;
 
 use brute_host::config::Config;
 use brute_host::core::{Edit, Host, LayerError, PartView, Plan, Strategy, Window};
-use brute_host::guard::{Guard, Policy};
+use brute_host::guard::{Guard, Policy, Told};
 use brute_host::ladder::{Budget, Compactor, Event, Rung};
 use brute_host::tokens::{CounterKind, counter};
 use brute_host::truncation::{TruncateOptions, Truncator};
@@ -43,16 +43,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Then what ships.
     let ladder = Config::default().rungs(128_000).into_iter().fold(ladder, Compactor::rung);
     let policy = Policy::new(ladder, Truncator::new(TruncateOptions::default())?);
-    let tell = |session: &str, event: &Event| {
-        if let Event::LayerApplied { rung, before, after, .. } = event {
-            println!("{session}: {rung}, {before} to {after} tokens of messages");
+    let guard = Guard::new(policy);
+    guard.subscribe(|told: &Told| {
+        if let Event::LayerApplied { rung, before, after, .. } = &*told.event {
+            println!("{}: {rung}, {before} to {after} tokens of messages", told.session);
         }
-    };
-    let guard = Guard::observed(policy, vec![Arc::new(tell)]);
+    })?;
 
     // Before each call of the model, with what is to be sent.
     let request = std::fs::read(brute_examples::sessions().join("openai-chat-fix-parser.json"))?;
     let ready = guard.session("fix-parser").fit(request, None).await?;
+    guard.flush(Duration::from_secs(1));
     println!("{} bytes to send", ready.request.len());
     Ok(())
 }

@@ -119,7 +119,8 @@ proptest! {
             match &done.outcome {
                 Outcome::BelowTrigger => prop_assert!(size <= target),
                 Outcome::Fitted => prop_assert!(done.after <= target),
-                Outcome::Partial { over_by, blockers } | Outcome::Nothing { over_by, blockers } => {
+                Outcome::Partial { over_by, blockers, .. }
+                | Outcome::Nothing { over_by, blockers, .. } => {
                     prop_assert_eq!(done.after - target, *over_by);
                     prop_assert!(!blockers.is_empty());
                 }

@@ -109,7 +109,7 @@ fn a_message_that_says_something_does_not_end_up_blank() {
         Conversation::new([message(0, parts), task]).unwrap()
     };
     let text = |text: &str| Part::Text(text.into());
-    let image = || Part::Media(crate::Media { kind: "image/png".into(), tokens: 9 });
+    let image = || Part::Media(crate::Media { kind: "image/png".into(), tokens: 9, bytes: 0 });
     let remove = |part| Plan::of(vec![Edit::Remove { message: 0, part }]);
     let apply = |parts, plan| TestHost::new().apply(&of(parts), &plan);
     let refusal = |parts| apply(parts, remove(0)).unwrap_err().to_string();
@@ -234,10 +234,12 @@ fn edit() -> impl proptest::strategy::Strategy<Value = Edit> {
 proptest! {
     #[test]
     fn whatever_the_plan_the_conversation_stays_whole(
-        conversation in generate::conversation(12),
+        mut conversation in generate::conversation(12),
         edits in prop::collection::vec(edit(), 0..5),
     ) {
         let host = TestHost::new().keeping(&["tool_1"]);
+        // Known before, so that what is handed on is what was kept of it.
+        conversation.wire_bytes();
         if let Ok(applied) = host.apply(&conversation, &Plan::of(edits)) {
             let protection = host.protection(&conversation);
             let checked = laws::check_step(&conversation, &applied.conversation, &protection);
@@ -246,6 +248,8 @@ proptest! {
             prop_assert_eq!(&outline, &*applied.outline);
             let figure = applied.conversation.clone().measure(&Approximate);
             prop_assert_eq!(figure, laws::recount(&applied.conversation, &Approximate));
+            let fresh = applied.conversation.messages().iter().map(|message| message.wire_bytes());
+            prop_assert_eq!(applied.conversation.clone().wire_bytes(), fresh.sum::<u64>());
             if applied.keeps_shape {
                 prop_assert_eq!(host.protection(&applied.conversation), protection);
                 prop_assert_eq!(outline, conversation.outline());

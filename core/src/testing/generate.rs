@@ -134,7 +134,8 @@ impl Writer {
                 self.say(Role::User, vec![Part::Text(Mark { kind, count }.write(&body))]);
             }
             Block::Media => {
-                let image = Part::Media(Media { kind: "image/png".into(), tokens: 1_100 });
+                let image =
+                    Part::Media(Media { kind: "image/png".into(), tokens: 1_100, bytes: 200_000 });
                 self.say(Role::User, vec![Part::Text("look".into()), image]);
             }
             Block::Opaque(text) => {
@@ -164,7 +165,7 @@ impl Writer {
                     self.say(Role::User, vec![Part::Text(text)]);
                 }
                 for call in calls {
-                    let image = Media { kind: "image/png".into(), tokens: 1_100 };
+                    let image = Media { kind: "image/png".into(), tokens: 1_100, bytes: 200_000 };
                     let result = ToolResult {
                         call: format!("call_{}", call.id),
                         text: call.result,

@@ -64,7 +64,8 @@ fn marked(kind: MarkKind, rest: &str) -> Part {
 fn result(rest: &str) -> Part {
     let (call, text) = rest.split_once(' ').unwrap_or((rest, "ok"));
     let image = text.split(' ').filter(|word| *word == "image");
-    let media = image.map(|_| Media { kind: "image/png".into(), tokens: 1000 }).collect();
+    let media =
+        image.map(|_| Media { kind: "image/png".into(), tokens: 1000, bytes: 200_000 }).collect();
     let is_error = text.starts_with("error");
     Part::ToolResult(ToolResult { call: call.into(), text: repeated(text), media, is_error })
 }
@@ -82,7 +83,11 @@ fn parts(rest: &str) -> Vec<Part> {
         } else if let Some(thought) = word.strip_prefix("signed:") {
             parts.push(Part::Reasoning(Reasoning { text: repeated(thought), signed: true }));
         } else if word == "image" {
-            parts.push(Part::Media(Media { kind: "image/png".into(), tokens: 1000 }));
+            parts.push(Part::Media(Media {
+                kind: "image/png".into(),
+                tokens: 1000,
+                bytes: 200_000,
+            }));
         } else {
             words.push(repeated(word));
         }

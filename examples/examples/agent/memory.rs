@@ -2,14 +2,13 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brute_host::archive::{Archive, Digest};
 use brute_host::config::{Config, Places, load, render};
 use brute_host::core::{Conversation, Message, Part, Role};
 use brute_host::formats::{Document, ReadOptions, Usage, WriteOptions};
-use brute_host::guard::{EventLog, Guard, Policy, Session};
+use brute_host::guard::{EventLog, Guard, Policy, Session, Told};
 use brute_host::ladder::Event;
 use brute_host::layers::Layers;
 use brute_host::session_log::SessionLog;
@@ -25,17 +24,20 @@ const INSTRUCTIONS: &str =
 const STOPPED: &str =
     "The agent was stopped while this ran. It may have had its effect, or a part of it.";
 
+/// How long the end may wait for what is still to be told and written down.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
 /// Where an agent keeps its things, in the working folder.
 const FOLDER: &str = ".agent";
 
 pub(super) struct Memory {
+    guard: Guard,
     session: Session,
     /// The request around the messages: the model, the instructions, the tools.
     frame: Document,
     schemas: Option<String>,
     window: u64,
     archive: Option<Archive>,
-    events: EventLog,
 }
 
 impl Memory {
@@ -59,12 +61,13 @@ impl Memory {
         let ladder = config.compactor_in(room, &frame)?.retrieving(way_back);
         let policy = Policy::of(&config, Some(&options.model))?.with_compactor(ladder);
 
-        let events = EventLog::append(&own.join("events.jsonl"))?;
         let window = policy.budget().window();
-        let guard = Guard::observed(policy, vec![events.observer(), Arc::new(tell)]);
+        let guard = Guard::new(policy);
+        guard.subscribe(EventLog::append(&own.join("events.jsonl"))?)?;
+        guard.subscribe(tell)?;
         let session = session(&guard, options, &own)?;
         let archive = Archive::new(config.archive);
-        Ok(Self { session, schemas: frame.tools_text(), frame, window, archive, events })
+        Ok(Self { guard, session, schemas: frame.tools_text(), frame, window, archive })
     }
 
     pub(super) fn session(&self) -> &Session {
@@ -115,8 +118,8 @@ impl Memory {
 
     /// Waits until all that was said and that happened is on the disk.
     pub(super) async fn close(&self) -> Result<(), Box<dyn Error>> {
-        let events = self.events.clone();
-        tokio::task::spawn_blocking(move || events.flush()).await?;
+        let guard = self.guard.clone();
+        tokio::task::spawn_blocking(move || guard.flush(LAST_WORDS)).await?;
         Ok(self.session.sync().await?)
     }
 }
@@ -167,8 +170,8 @@ fn way_back(message: &Message) -> Option<String> {
 }
 
 /// What a person wants to know of what happens. The log of events has all of it.
-fn tell(_session: &str, event: &Event) {
-    match event {
+fn tell(told: &Told) {
+    match &*told.event {
         Event::Truncated { tool, before, after, .. } => {
             say(&format!("cut a result of `{tool}`, {before} bytes, to {after}"));
         }

@@ -4,14 +4,16 @@
 //! messages. The library counts messages; what it says is converted here, once.
 
 use brute_host::formats::Document;
-use brute_host::ladder::{Blocker, Compaction, NotAsked, Outcome, RungReport, RungResult};
+use brute_host::ladder::{
+    Blocker, Compaction, NotAsked, Outcome, RungReport, RungResult, WireChange,
+};
 use brute_host::shown::{shown, shown_lines};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::progress::Warning;
 use crate::setup::Ran;
-use crate::style::{self, BAD, DIM, GOOD, HEAD, WARN, counted, number, styled};
+use crate::style::{self, BAD, DIM, GOOD, HEAD, WARN, bytes, counted, number, styled};
 
 /// A compaction as JSON.
 #[derive(Serialize)]
@@ -31,6 +33,9 @@ pub(crate) struct Report<'a> {
     /// Messages as they stand in the file, before and after.
     messages_before: usize,
     messages_after: usize,
+    /// The request on the wire, where its bytes are limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<Bytes>,
     /// What `--repair` mended.
     repairs: Vec<String>,
     /// What the rungs warned of.
@@ -43,6 +48,29 @@ pub(crate) struct Report<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
+struct Bytes {
+    most: u64,
+    compact_at: u64,
+    target: u64,
+    #[serde(flatten)]
+    change: WireChange,
+}
+
+impl Bytes {
+    fn of(done: &Compaction) -> Option<Self> {
+        let (room, change) = (done.budget.wire()?, done.wire?);
+        let (most, compact_at, target) = (room.most(), room.compact_at(), room.compact_to());
+        Some(Self { most, compact_at, target, change })
+    }
+
+    /// The same, if they have a say.
+    fn that_matter(done: &Compaction) -> Option<Self> {
+        Self::of(done).filter(|bytes| bytes.change.before > bytes.target)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
 struct Rung {
     #[serde(flatten)]
     report: RungReport,
@@ -51,7 +79,7 @@ struct Rung {
 
 /// What each rung did, in sizes of a whole request.
 fn of_requests(ran: &Ran) -> impl Iterator<Item = RungReport> {
-    let budget = ran.budget;
+    let budget = ran.done.budget;
     ran.done.rungs.iter().map(move |rung| RungReport {
         before: budget.request(rung.before),
         after: budget.request(rung.after),
@@ -66,7 +94,8 @@ fn milliseconds(duration: std::time::Duration) -> f64 {
 impl<'a> Report<'a> {
     /// The report on a compaction whose result has `messages_after` messages in the file.
     pub(crate) fn of(document: &'a Document, ran: &'a Ran, messages_after: usize) -> Self {
-        let Ran { budget, done, .. } = ran;
+        let done = &ran.done;
+        let budget = done.budget;
         let rungs = of_requests(ran);
         Self {
             format: document.format().to_string(),
@@ -81,6 +110,7 @@ impl<'a> Report<'a> {
             after: budget.request(done.after),
             messages_before: document.wire_len(),
             messages_after,
+            bytes: Bytes::of(done),
             repairs: document.repairs().iter().map(ToString::to_string).collect(),
             warnings: &ran.warned,
             duration_ms: milliseconds(done.duration),
@@ -105,7 +135,8 @@ pub(crate) fn exit(done: &Compaction) -> Exit {
 
 /// What the conversation is and how much room there is.
 pub(crate) fn heading(name: &str, document: &Document, ran: &Ran) -> String {
-    let budget = ran.budget;
+    let done = &ran.done;
+    let budget = done.budget;
     let mut pieces = vec![
         format!("window {}", number(budget.window())),
         format!("compaction at {}", number(budget.compact_at())),
@@ -121,12 +152,18 @@ pub(crate) fn heading(name: &str, document: &Document, ran: &Ran) -> String {
         "{}: {}, {} tokens",
         name,
         counted(document.wire_len() as u64, "message"),
-        number(budget.request(ran.done.before))
+        number(budget.request(done.before))
     );
     let format =
         format!("{} ({}), counted by {}", document.format(), document.carrier(), ran.counter.id());
-    let [format, room] = [format, pieces.join(", ")].map(|line| style::wrapped(&line, 0));
-    [styled(HEAD, &head), styled(DIM, &format), styled(DIM, &room)].map(|line| line + "\n").concat()
+    let mut lines = vec![format, pieces.join(", ")];
+    if let Some(Bytes { most, compact_at, target, change }) = Bytes::that_matter(done) {
+        let [before, most, at, to] = [change.before, most, compact_at, target].map(bytes);
+        let line = format!("{before} of {most} on the wire, compaction at {at}, down to {to}");
+        lines.push(line);
+    }
+    let lines = lines.iter().map(|line| styled(DIM, &style::wrapped(line, 0)) + "\n");
+    styled(HEAD, &head) + "\n" + &lines.collect::<String>()
 }
 
 /// What each rung did.
@@ -180,27 +217,45 @@ fn result(result: &RungResult) -> &'static str {
 /// What came of it, and what stands in the way.
 pub(crate) fn outcome(document: &Document, ran: &Ran) -> String {
     let done = &ran.done;
-    let after = number(ran.budget.request(done.after));
-    let saved = number(done.before - done.after);
+    let after = number(ran.done.budget.request(done.after));
+    let mut saved = format!("{} saved", number(done.before - done.after));
+    if let Some(Bytes { change: WireChange { before, after }, .. }) = Bytes::that_matter(done) {
+        saved.push_str(&format!(
+            "; {} on the wire, {} saved",
+            bytes(after),
+            bytes(before.saturating_sub(after))
+        ));
+    }
     match placed(document, done) {
         Outcome::BelowTrigger => {
             format!("{}: {after} tokens need no compaction\n", styled(GOOD, "below the trigger"))
         }
         Outcome::Fitted => {
-            format!("{}: {after} tokens, {saved} saved\n", styled(GOOD, "fitted"))
+            format!("{}: {after} tokens, {saved}\n", styled(GOOD, "fitted"))
         }
-        Outcome::Partial { over_by, blockers } => format!(
-            "{}: {after} tokens, {saved} saved, still {} over\n{}",
+        Outcome::Partial { over_by, over_by_bytes, blockers } => format!(
+            "{}: {after} tokens, {saved}, still {}\n{}",
             styled(WARN, "not fitted"),
-            number(over_by),
-            in_the_way(&blockers)
+            over(over_by, over_by_bytes),
+            in_the_way(&blockers, over_by == 0)
         ),
-        Outcome::Nothing { over_by, blockers } => format!(
-            "{}: no layer could give anything, {} over\n{}",
+        Outcome::Nothing { over_by, over_by_bytes, blockers } => format!(
+            "{}: no layer could give anything, {}\n{}",
             styled(BAD, "not fitted"),
-            number(over_by),
-            in_the_way(&blockers)
+            over(over_by, over_by_bytes),
+            in_the_way(&blockers, over_by == 0)
         ),
+    }
+}
+
+/// What is too much, in either measure.
+fn over(tokens: u64, on_the_wire: u64) -> String {
+    match (tokens, on_the_wire) {
+        (tokens, 0) => format!("{} over", number(tokens)),
+        (0, on_the_wire) => format!("{} over on the wire", bytes(on_the_wire)),
+        (tokens, on_the_wire) => {
+            format!("{} over, and {} over on the wire", number(tokens), bytes(on_the_wire))
+        }
     }
 }
 
@@ -221,10 +276,11 @@ fn placed(document: &Document, done: &Compaction) -> Outcome {
     outcome
 }
 
-fn in_the_way(blockers: &[Blocker]) -> String {
+fn in_the_way(blockers: &[Blocker], by_bytes: bool) -> String {
     let lines = blockers.iter().map(|blocker| {
         let words = format!("{}{}: {}", blocker.kind, places(&blocker.messages), blocker.advice);
-        format!("  {:>9}  {}\n", number(blocker.tokens), style::wrapped(&words, 13))
+        let size = if by_bytes { bytes(blocker.bytes) } else { number(blocker.tokens) };
+        format!("  {size:>9}  {}\n", style::wrapped(&words, 13))
     });
     format!("in the way:\n{}", lines.collect::<String>())
 }

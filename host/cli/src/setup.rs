@@ -11,7 +11,7 @@ use brute_host::config::{
     self, Amount, Config, Diagnostic, Places, Room, RoomError, Severity, Sources,
 };
 use brute_host::formats::Document;
-use brute_host::ladder::{Budget, Compaction, Compactor};
+use brute_host::ladder::{Compaction, Compactor};
 use brute_host::layers::{Layers, nearest};
 use brute_host::plugins::{Plugins, TRUST_VARIABLE};
 use brute_host::shown::shown;
@@ -37,6 +37,8 @@ pub(crate) struct Counting {
     pub(crate) counter: Arc<dyn TokenCounter>,
     /// What of each request is no messages, in tokens.
     pub(crate) overhead: u64,
+    /// The most bytes of a request on the wire, if there is a limit.
+    pub(crate) max_bytes: Option<u64>,
 }
 
 /// What a conversation is compacted by.
@@ -53,8 +55,6 @@ pub(crate) struct Sizing {
 pub(crate) struct Ran {
     /// The model, as it was named.
     pub(crate) model: Option<String>,
-    /// The room there is.
-    pub(crate) budget: Budget,
     /// What counts.
     pub(crate) counter: Arc<dyn TokenCounter>,
     /// What came of it.
@@ -220,7 +220,8 @@ pub(crate) fn counting(config: &Config, document: &Document) -> Counting {
     let window = config.size(named.as_deref()).ok();
     let counter = config.token_counter(named.as_deref());
     let overhead = config::overhead(document, &*counter);
-    Counting { model: model(config, named), window, counter, overhead }
+    let max_bytes = config.max_bytes(named.as_deref());
+    Counting { model: model(config, named), window, counter, overhead, max_bytes }
 }
 
 /// What `document` is compacted by; at once, if it is said where `to`. The layers live in it, and nowhere else.
@@ -291,7 +292,7 @@ pub(crate) fn run(
             () = interrupted() => None,
         }
     });
-    let (budget, counter) = (*compactor.budget(), Arc::clone(compactor.counter()));
+    let counter = Arc::clone(compactor.counter());
     drop(compactor);
     let warned = progress.finish();
     if words && !global.quiet {
@@ -303,7 +304,7 @@ pub(crate) fn run(
         Some(done) => {
             // A layer that overran its time may still be at work: nobody waits for it.
             runtime.shutdown_background();
-            Ok(Ran { model, budget, counter, done, warned })
+            Ok(Ran { model, counter, done, warned })
         }
         None => {
             // Time to stop a summarizer that is at work. Nobody else would.

@@ -52,6 +52,22 @@ pub(crate) fn duration(duration: Duration) -> String {
     }
 }
 
+/// Bytes in the unit that fits, of 1024 of the smaller one as in `brute.toml`: `840 B`, `12.0 KB`, `3.1 MB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let units = ["KB", "MB", "GB", "TB"];
+    let mut scaled = bytes as f64;
+    let mut name = "B";
+    for unit in units {
+        // What would be rounded up to the next unit is in it.
+        if scaled < 1023.95 {
+            break;
+        }
+        scaled /= 1024.0;
+        name = unit;
+    }
+    if name == "B" { format!("{bytes} B") } else { format!("{scaled:.1} {name}") }
+}
+
 /// A count and its noun: `1 message`, `3 messages`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     match count {
@@ -161,6 +177,15 @@ mod tests {
         }
         for (micros, text) in [(840, "840 µs"), (12_300, "12 ms"), (3_140_000, "3.1 s")] {
             assert_eq!(duration(Duration::from_micros(micros)), text);
+        }
+        for (value, text) in [
+            (1_023, "1023 B"),
+            (12 << 10, "12.0 KB"),
+            (3_250_586, "3.1 MB"),
+            ((1 << 20) - 1, "1.0 MB"),
+            (u64::MAX, "16777216.0 TB"),
+        ] {
+            assert_eq!(bytes(value), text);
         }
         assert_eq!(share(1, 3), "33 %");
         assert_eq!(counted(1, "turn"), "1 turn");

@@ -6,6 +6,7 @@
 
 mod cli {
     mod archive;
+    mod bytes;
     mod configuration;
     mod conformance;
     mod files;

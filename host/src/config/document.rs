@@ -14,7 +14,7 @@ use crate::archive::ArchiveOptions;
 use crate::ladder::OnError;
 use crate::layers::{Field, Shape, schema_of};
 use crate::models::ModelEntry;
-use crate::quantity::Span;
+use crate::quantity::{ByteSize, Span};
 use crate::summarizers::SummarizerOptions;
 use crate::tokens::CounterKind;
 use crate::truncation::TruncateOptions;
@@ -83,11 +83,22 @@ pub struct WindowOptions {
     /// What stays free for the reply: an amount of the window, or tokens. A compaction starts earlier
     /// than `compact-at` if this would be touched.
     pub reserve: Amount,
+    /// The most bytes of a request on the wire, images and documents included: bytes, or a size such as
+    /// `"32MB"`. A second limit beside the window: a compaction starts at the same share of it, and aims
+    /// for the same share. Left out, what the model's provider publishes, if it does; 0 is no limit.
+    #[schemars(example = &"32MB")]
+    pub max_bytes: Option<ByteSize>,
 }
 
 impl Default for WindowOptions {
     fn default() -> Self {
-        Self { model: None, size: None, counter: None, reserve: Amount::Share(0.1) }
+        Self {
+            model: None,
+            size: None,
+            counter: None,
+            reserve: Amount::Share(0.1),
+            max_bytes: None,
+        }
     }
 }
 

@@ -24,7 +24,8 @@ pub struct Room {
     pub counter: CounterKind,
     /// Tokens of the provider for each token that `counter` finds.
     pub ratio: f64,
-    /// When a compaction starts and what it aims for. Tool schemas are not in it yet.
+    /// When a compaction starts and what it aims for, in tokens and in bytes on the wire. Tool schemas are not in it
+    /// yet.
     pub budget: Budget,
     /// The ladder.
     pub rungs: Vec<Rung>,
@@ -143,6 +144,7 @@ impl Config {
             Some(least) => RoomError::TooSmall { size, least },
             None => RoomError::Budget(error),
         })?;
+        let budget = budget.with_max_bytes(self.max_bytes(named));
         let model = self.model(named).cloned();
         let (counter, ratio) = self.counting(named);
         Ok(Room { model, size, counter, ratio, budget, rungs: self.rungs(size) })
@@ -152,6 +154,12 @@ impl Config {
         let tokens = |amount: Amount| amount.tokens(size);
         let (start, aim) = (self.trigger.compact_at, self.trigger.compact_to);
         Budget::new(size, tokens(self.window.reserve), tokens(start), tokens(aim))
+    }
+
+    /// The most bytes of a request on the wire in a session that names the model `named`; none if there is no limit.
+    pub fn max_bytes(&self, named: Option<&str>) -> Option<u64> {
+        let known = || self.models.max_bytes(self.model(named)?.provider);
+        self.window.max_bytes.map(|bytes| bytes.0).or_else(known).filter(|bytes| *bytes > 0)
     }
 
     /// The smallest window above `size`, which is too small, that holds what is asked for.
@@ -278,7 +286,7 @@ impl Config {
     pub fn compactor_in(&self, room: Room, document: &Document) -> Result<Compactor, OptionsError> {
         let compactor = self.ladder_in(room)?;
         let budget = compactor.budget().with_overhead(overhead(document, &**compactor.counter()));
-        Ok(compactor.with_budget(budget))
+        Ok(compactor.with_budget(budget.on_wire(|| document.on_wire())))
     }
 
     /// The ladder in `room`, for requests with nothing but messages in them.

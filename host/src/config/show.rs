@@ -12,6 +12,7 @@ use super::document::{LADDER_DOC, fields, rung_fields};
 use super::node::{Kind, Node, Table};
 use super::reference::is_empty;
 use crate::layers::{Field, LayerKind, Layers, Shape};
+use crate::quantity::ByteSize;
 
 /// The defaults as a file of one's own, with a comment over every key. No summarizer is set by
 /// default, so rungs that need one are in comments.
@@ -348,6 +349,9 @@ impl Config {
         }
         if self.window.counter.is_none() {
             writer.text_line("counter", &format!("\"{}\"", model.counter), &source);
+        }
+        if let (None, Some(most)) = (self.window.max_bytes, self.max_bytes(None)) {
+            writer.text_line("max-bytes", &format!("\"{}\"", ByteSize(most)), &source);
         }
     }
 

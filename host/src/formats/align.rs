@@ -91,7 +91,9 @@ mod tests {
                 name: "read".into(),
                 arguments: "{}".into(),
             }),
-            Some(("image", _)) => Part::Media(Media { kind: "image/png".into(), tokens: 9 }),
+            Some(("image", _)) => {
+                Part::Media(Media { kind: "image/png".into(), tokens: 9, bytes: 0 })
+            }
             _ => Part::Text(word.into()),
         };
         words.split_whitespace().map(part).collect()

@@ -20,7 +20,8 @@ pub(super) fn anthropic(block: View<'_>, rule: ImageRule) -> Option<Media> {
     } else {
         ("image", image_tokens(rule, bytes, Detail::Auto))
     };
-    Some(Media { kind: named.unwrap_or_else(|| kind.to_owned()), tokens })
+    let bytes = length(data.as_deref());
+    Some(Media { kind: named.unwrap_or_else(|| kind.to_owned()), tokens, bytes })
 }
 
 /// An `image_url` of OpenAI's format, its address a data URL or not.
@@ -38,6 +39,7 @@ pub(super) fn openai(part: View<'_>, rule: ImageRule) -> Option<Media> {
     Some(Media {
         kind: kind.unwrap_or("image").to_owned(),
         tokens: image_tokens(rule, source, Detail::from_request(detail.as_deref())),
+        bytes: length(data.map(|_| &*url)),
     })
 }
 
@@ -51,5 +53,11 @@ pub(super) fn openai_file(part: View<'_>, rule: ImageRule) -> Option<Part> {
     };
     let data = holder.get("file_data").or_else(|| holder.get("data")).and_then(View::text);
     let source = data.as_deref().map_or(MediaSource::Remote, MediaSource::Base64);
-    Some(Part::Media(Media { kind: kind.to_owned(), tokens: document_tokens(rule, source) }))
+    let (tokens, bytes) = (document_tokens(rule, source), length(data.as_deref()));
+    Some(Part::Media(Media { kind: kind.to_owned(), tokens, bytes }))
+}
+
+/// What is sent of media itself; nothing if all that is sent is where it is.
+fn length(data: Option<&str>) -> u64 {
+    data.map_or(0, |data| data.len() as u64)
 }

@@ -51,6 +51,7 @@ use self::body::Body;
 use self::carrier::Carrier;
 use self::json::Source;
 use self::pieces::Pieces;
+use crate::ladder::Wire;
 use crate::models::Provider;
 use crate::tokens::media::ImageRule;
 
@@ -238,6 +239,21 @@ impl Document {
     /// The most tokens that the reply may have, by `max_completion_tokens` or `max_tokens`.
     pub fn reply_limit(&self) -> Option<u64> {
         self.body().reply_limit()
+    }
+
+    /// The bytes of what the messages came in: of the whole request, if that is what was read.
+    pub fn wire_bytes(&self) -> u64 {
+        let holder = self.carrier.body.or(self.carrier.list).map(|node| self.source.at(node).raw());
+        holder.unwrap_or_else(|| self.source.text()).len() as u64
+    }
+
+    /// How the bytes of what the messages came in follow from what the core estimates for them.
+    pub fn on_wire(&self) -> Wire {
+        let wires = self.pieces.wires.iter();
+        let messages: usize = wires.map(|node| self.source.at(*node).raw().len()).sum();
+        let messages = messages as u64;
+        let estimated = self.conversation.clone().wire_bytes();
+        Wire::measured(self.wire_bytes().saturating_sub(messages), messages, estimated)
     }
 
     /// The conversation in the format and carrier of the input. If nothing was changed, these are the

@@ -9,7 +9,8 @@ use std::time::Instant;
 use brute_core::{Conversation, Protection, TokenCounter};
 
 use crate::ladder::{
-    Budget, Compaction, Compactor, Event, Observers, Outcome, RungReport, RungResult, difference,
+    Budget, Compaction, Compactor, Event, Limit, Observers, Outcome, RungReport, RungResult,
+    difference,
 };
 use crate::summarizers::BoxFuture;
 
@@ -25,6 +26,15 @@ pub struct Job {
     pub keep: Arc<[String]>,
     /// Who is to be told what happens on the way. How it ended they are told by the guard, once it is committed.
     pub observers: Observers,
+}
+
+impl Job {
+    /// The tokens that messages may have: fewer than the budget says where bytes are too many, so that the others take
+    /// these along.
+    fn target(&self, start: &Conversation, tokens: u64, bytes: u64) -> u64 {
+        let protection = || Protection::of(start.messages(), &start.outline(), &self.keep);
+        self.budget.shown_target(start, tokens, bytes, protection, &*self.counter, 1)
+    }
 }
 
 /// Makes conversations fit.
@@ -77,7 +87,11 @@ where
             let begun = Instant::now();
             let mut start = job.conversation.clone();
             let (before, target) = (start.measure(&*job.counter), job.budget.target());
-            job.observers.tell(|| Event::CompactStart { before, target });
+            let bytes = job.budget.bytes(&mut start);
+            let limit = job.budget.exceeded(before, bytes).unwrap_or(Limit::Tokens);
+            let anchor = job.budget.anchor();
+            job.observers.tell(|| Event::CompactStart { before, target, limit, anchor });
+            let target = job.target(&start, before, bytes);
             job.observers.tell(|| Event::LayerStart { rung: RUNG.into() });
             let made = (self.0)(start, target).await.map_err(|error| error.to_string());
             compaction(&job, before, made.and_then(|made| checked(&job, before, made)), begun)
@@ -99,7 +113,11 @@ fn compaction(
     };
     let after = conversation.measure(&*job.counter);
     let (removed, added) = difference(start, &conversation);
-    let outcome = Outcome::of(&job.budget, after, !removed.is_empty(), Vec::new());
+    let budget = job.budget;
+    let [bytes_before, bytes] =
+        [&mut start.clone(), &mut conversation].map(|conversation| budget.bytes(conversation));
+    let wire = budget.wire_change(bytes_before, bytes);
+    let outcome = Outcome::of(&budget, after, bytes, !removed.is_empty(), Vec::new());
     let (duration, edits) = (begun.elapsed(), removed.len());
     job.observers.tell(|| match &result {
         RungResult::Failed { reason, .. } => {
@@ -109,7 +127,18 @@ fn compaction(
     });
     let report = RungReport { edits, before, after, duration, ..RungReport::of(RUNG, result) };
     let rungs = vec![report];
-    Compaction { conversation, outcome, before, after, rungs, removed, added, duration }
+    Compaction {
+        conversation,
+        outcome,
+        before,
+        after,
+        wire,
+        budget,
+        rungs,
+        removed,
+        added,
+        duration,
+    }
 }
 
 /// What was made, if it may take the place of the conversation of `job`, which is `before` tokens.

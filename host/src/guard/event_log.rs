@@ -107,7 +107,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::ladder::Outcome;
+    use crate::ladder::{Limit, Outcome};
 
     fn lines(path: &Path) -> Vec<Value> {
         let text = std::fs::read_to_string(path).unwrap();
@@ -125,12 +125,13 @@ mod tests {
         let mut log = EventLog::append(&path).unwrap();
         let mut tell = |session, event| log.told(&told(session, event));
         let duration = Duration::from_micros(1_500);
-        tell("one", Event::CompactStart { before: 9, target: 4 });
+        let (limit, anchor, wire) = (Limit::Tokens, None, None);
+        tell("one", Event::CompactStart { before: 9, target: 4, limit, anchor });
         let error = "no".to_owned();
         tell("two", Event::LayerFailed { rung: "r".into(), error, size: 9, duration });
         let (outcome, added, removed) = (Outcome::Fitted, Vec::new(), Vec::new());
         let (before, after) = (9, 3);
-        tell("two", Event::Compacted { before, after, outcome, removed, added, duration });
+        tell("two", Event::Compacted { before, after, wire, outcome, removed, added, duration });
         log.lost(5);
         let all: Vec<Value> = lines(&path)
             .into_iter()
@@ -144,7 +145,8 @@ mod tests {
         let time = Value::Null;
         let outcome = json!({ "outcome": "fitted" });
         let wanted = [
-            json!({ "time": time, "session": "one", "event": "compact-start", "before": 9, "target": 4 }),
+            json!({ "time": time, "session": "one", "event": "compact-start", "before": 9, "target": 4,
+                "limit": "tokens" }),
             json!({ "time": time, "session": "two", "event": "layer-failed", "rung": "r", "error": "no",
                 "size": 9, "duration-ms": 1.5 }),
             json!({ "time": time, "session": "two", "event": "compacted", "before": 9, "after": 3,
@@ -166,7 +168,7 @@ mod tests {
         let path = folder.path().join("events.jsonl");
         let mut log = EventLog { file: full, path: path.clone(), lost: 0 };
         for _ in 0..10 {
-            log.told(&told("one", Event::CompactStart { before: 9, target: 4 }));
+            log.told(&told("one", Event::LayerStart { rung: "r".into() }));
         }
         log.lost(3);
         log.flush();

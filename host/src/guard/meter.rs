@@ -71,19 +71,20 @@ impl Meter {
         reported.saturating_add(most as u64) < size
     }
 
-    /// The room of `policy`, measured by what is known now.
+    /// `room` of `policy`, measured by what is known now.
     pub(super) fn budget(
         &mut self,
+        room: Budget,
         policy: &Policy,
         conversation: &Conversation,
         tools: Option<&str>,
     ) -> Budget {
         let counter = &**policy.counter();
         match self.anchor(conversation, counter) {
-            Some(anchor) => policy.budget().anchored(anchor),
+            Some(anchor) => room.anchored(anchor),
             None => {
                 let schemas = tools.map_or(0, |text| self.schemas.tokens(text, counter));
-                policy.budget().with_overhead(schemas + u64::from(Tiktoken::REPLY_PRIMING))
+                room.with_overhead(schemas + u64::from(Tiktoken::REPLY_PRIMING))
             }
         }
     }

@@ -18,7 +18,7 @@ use super::meter::Meter;
 use super::{Guard, Job, Policy, locked};
 use crate::archive::ArchiveError;
 use crate::formats::{Document, Usage};
-use crate::ladder::{Anchor, Budget, Compaction, Event, Observers, Trigger};
+use crate::ladder::{Anchor, Budget, Compaction, Event, Observers, Trigger, Wire};
 use crate::session_log::{LogError, SessionLog};
 
 /// A conversation that is kept within its window. A clone is another handle on the same conversation.
@@ -219,7 +219,7 @@ impl Session {
     /// `document` is what the conversation was read from, if it was.
     async fn made_ready(&self, tools: Option<&str>, document: Option<&Arc<Document>>) -> Ready {
         self.count_beginning().await;
-        if let Ok(ready) = self.due(tools) {
+        if let Ok(ready) = self.due(tools, document) {
             if document.is_none() {
                 self.archive_ahead();
             }
@@ -227,7 +227,7 @@ impl Session {
         }
         // A second caller waits for the compaction that is under way, and finds that none is due any more.
         let _flight = self.0.flight.lock().await;
-        let due = match self.due(tools) {
+        let due = match self.due(tools, document) {
             Ok(ready) => return ready,
             Err(due) => due,
         };
@@ -273,15 +273,25 @@ impl Session {
     }
 
     /// The next call if no compaction is due before it, and what is to be compacted if one is.
-    fn due(&self, tools: Option<&str>) -> Result<Ready, Box<Due>> {
+    fn due(
+        &self,
+        tools: Option<&str>,
+        document: Option<&Arc<Document>>,
+    ) -> Result<Ready, Box<Due>> {
+        let wire = || match document {
+            Some(document) => document.on_wire(),
+            None => Wire::around(tools.map_or(0, str::len) as u64),
+        };
         let state = &mut *locked(&self.0.state);
         let policy = self.turn_to_policy(state);
         let counter = &**policy.counter();
-        let start = policy.budget().compact_at();
-        if state.meter.is_below(start, &state.conversation, counter) {
+        let room = policy.budget().on_wire(wire);
+        if state.meter.is_below(room.compact_at(), &state.conversation, counter)
+            && !room.is_due_by_bytes(&mut state.conversation)
+        {
             return Ok(state.ready(None));
         }
-        let budget = state.meter.budget(&policy, &state.conversation, tools);
+        let budget = state.meter.budget(room, &policy, &state.conversation, tools);
         if !state.trigger.is_due(&budget, &mut state.conversation, counter) {
             return Ok(state.ready(None));
         }
@@ -332,7 +342,8 @@ impl Session {
     ) -> Ready {
         let ready = {
             let state = &mut *locked(&self.0.state);
-            state.trigger.settle(&due.budget, compaction.before, false);
+            let (mut start, counter) = (due.conversation.clone(), &**due.policy.counter());
+            state.trigger.settle(&due.budget, &mut start, counter, false);
             state.ready(None)
         };
         self.observers().tell(|| event(compaction.before, compaction.duration));
@@ -391,7 +402,7 @@ impl Session {
     pub fn size(&self, tools: Option<&str>) -> u64 {
         let state = &mut *locked(&self.0.state);
         let policy = self.turn_to_policy(state);
-        let budget = state.meter.budget(&policy, &state.conversation, tools);
+        let budget = state.meter.budget(policy.budget(), &policy, &state.conversation, tools);
         budget.request(state.conversation.measure(&**policy.counter()))
     }
 
@@ -435,12 +446,12 @@ impl State {
         let is_same = self.generation == due.generation;
         let rebased = is_same.then(|| made.rebased(&due.conversation, &self.conversation));
         let Some(mut conversation) = rebased.flatten() else { return Ok(false) };
-        let tokens = conversation.measure(&**due.policy.counter());
         self.log(|log, now| log.compacted(now, &conversation))?;
+        let (counter, fits) = (&**due.policy.counter(), compaction.outcome.fits());
+        self.trigger.settle(&due.budget, &mut conversation, counter, fits);
         self.conversation = conversation;
         self.generation += 1;
         self.meter.turn_over();
-        self.trigger.settle(&due.budget, tokens, compaction.outcome.fits());
         Ok(true)
     }
 

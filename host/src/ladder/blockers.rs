@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use brute_core::{Conversation, MarkKind, Message, Outline, Protection, Role, TokenCounter};
+use brute_core::{Conversation, MarkKind, Message, Outline, Part, Protection, Role, TokenCounter};
 
-use super::{Blocker, BlockerKind, RungReport, RungResult};
+use super::{Blocker, BlockerKind, Limit, RungReport, RungResult, WireRoom};
 
 /// What the ladder could have given up, had it been allowed to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,14 +85,22 @@ pub(super) struct TooLarge<'a> {
     pub protection: &'a Protection,
     pub counter: &'a dyn TokenCounter,
     pub overhead: u64,
+    /// What it is too large in.
+    pub limit: Limit,
+    /// The room in bytes, if they are limited.
+    pub wire: Option<WireRoom>,
 }
 
 impl TooLarge<'_> {
     /// What stands in the way, largest first; what is less than a hundredth of the largest is left out.
     pub(super) fn blockers(&self, ladder: Ladder) -> Vec<Blocker> {
         let mut found: Vec<Found> = Vec::new();
-        if self.overhead > 0 {
-            found.push(Found { tokens: self.overhead, ..Found::of(BlockerKind::Overhead) });
+        // Bytes cost a walk over all texts.
+        let wire = self.wire.filter(|_| self.limit != Limit::Tokens);
+        let around = wire.map_or(0, |room| room.overhead());
+        if self.overhead > 0 || around > 0 {
+            let (tokens, bytes) = (self.overhead, around);
+            found.push(Found { tokens, bytes, ..Found::of(BlockerKind::Overhead) });
         }
         let current =
             self.outline.current().map_or(self.conversation.len(), |turn| turn.span.start);
@@ -120,10 +128,19 @@ impl TooLarge<'_> {
                 found.len() - 1
             });
             found[at].add(index, message, step, u64::from(message.tokens(self.counter)));
+            if wire.is_some() {
+                found[at].bytes += message.wire_bytes();
+                let media = message.parts().iter().map(Part::media_bytes);
+                found[at].media_bytes += media.sum::<u64>();
+            }
         }
-        found.sort_by_key(|found| (Reverse(found.tokens), found.kind));
-        let least = found.first().map_or(0, |largest| largest.tokens / 100);
-        found.retain(|found| found.tokens >= least);
+        let size = |found: &Found| match self.limit {
+            Limit::Bytes => found.bytes,
+            _ => found.tokens,
+        };
+        found.sort_by_key(|found| (Reverse(size(found)), found.kind));
+        let least = found.first().map_or(0, |largest| size(largest) / 100);
+        found.retain(|found| size(found) >= least);
         found.into_iter().map(|found| found.into_blocker(ladder)).collect()
     }
 
@@ -142,6 +159,9 @@ struct Found {
     kind: BlockerKind,
     messages: Vec<usize>,
     tokens: u64,
+    /// Where bytes are too many; those of media among them.
+    bytes: u64,
+    media_bytes: u64,
     /// How many steps they belong to, and the last of those.
     steps: usize,
     last_step: Option<usize>,
@@ -151,7 +171,16 @@ struct Found {
 
 impl Found {
     fn of(kind: BlockerKind) -> Self {
-        Self { kind, messages: Vec::new(), tokens: 0, steps: 0, last_step: None, results: false }
+        Self {
+            kind,
+            messages: Vec::new(),
+            tokens: 0,
+            bytes: 0,
+            media_bytes: 0,
+            steps: 0,
+            last_step: None,
+            results: false,
+        }
     }
 
     fn add(&mut self, index: usize, message: &Message, step: Option<usize>, tokens: u64) {
@@ -165,7 +194,11 @@ impl Found {
     }
 
     fn into_blocker(self, ladder: Ladder) -> Blocker {
-        let advice = ladder.advice(self.kind, self.steps, self.results);
-        Blocker { kind: self.kind, messages: self.messages, tokens: self.tokens, advice }
+        let advice = match self.media_bytes > self.bytes / 2 {
+            true => "send smaller images and documents, or links to them",
+            false => ladder.advice(self.kind, self.steps, self.results),
+        };
+        let Self { kind, messages, tokens, bytes, .. } = self;
+        Blocker { kind, messages, tokens, bytes, advice }
     }
 }

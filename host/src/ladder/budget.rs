@@ -1,8 +1,11 @@
 //! How much room there is: the window, what is kept free, when compaction starts and what it aims for.
 
-use brute_core::{Conversation, TokenCounter};
+use std::borrow::Borrow;
 
-use super::Anchor;
+use brute_core::{Conversation, Protection, TokenCounter};
+
+use super::wire::tokens_for;
+use super::{Anchor, Limit, Wire, WireChange, WireRoom};
 
 /// Room in tokens. All figures are of a whole request, tool schemas included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,6 +15,7 @@ pub struct Budget {
     start: u64,
     aim: u64,
     measure: Measure,
+    wire: Option<WireRoom>,
 }
 
 /// How the size of a request follows from that of its messages.
@@ -81,7 +85,28 @@ impl Budget {
             start: compact_at.min(usable),
             aim: compact_to.min(usable),
             measure: Measure::Counted { overhead: 0 },
+            wire: None,
         })
+    }
+
+    /// The same room for requests that may have no more than `bytes` bytes on the wire, as a second limit: a compaction
+    /// starts at the same share of it and aims for the same share as of the window.
+    #[must_use]
+    pub fn with_max_bytes(self, bytes: Option<u64>) -> Self {
+        let wire = bytes.map(|most| WireRoom::new(most, self.window, self.start, self.aim));
+        Self { wire, ..self }
+    }
+
+    /// The same room, where bytes on the wire follow from the messages as `wire` says, which is asked only if they are
+    /// limited.
+    #[must_use]
+    pub fn on_wire(self, wire: impl FnOnce() -> Wire) -> Self {
+        Self { wire: self.wire.map(|room| room.on(wire())), ..self }
+    }
+
+    /// The room in bytes on the wire; none if they are not limited.
+    pub fn wire(&self) -> Option<&WireRoom> {
+        self.wire.as_ref()
     }
 
     /// The same room, where `tokens` of each request are no messages: tool schemas, reply priming.
@@ -94,6 +119,14 @@ impl Budget {
     #[must_use]
     pub fn anchored(self, anchor: Anchor) -> Self {
         Self { measure: Measure::Anchored(anchor), ..self }
+    }
+
+    /// What the provider reported, if the size goes by that.
+    pub fn anchor(&self) -> Option<Anchor> {
+        match self.measure {
+            Measure::Counted { .. } => None,
+            Measure::Anchored(anchor) => Some(anchor),
+        }
     }
 
     /// The whole window.
@@ -141,7 +174,68 @@ impl Budget {
 
     /// Whether a request with this conversation is large enough to start a compaction.
     pub fn is_due(&self, conversation: &mut Conversation, counter: &dyn TokenCounter) -> bool {
-        self.reaches(self.start, conversation, counter)
+        self.reaches(self.start, conversation, counter) || self.is_due_by_bytes(conversation)
+    }
+
+    /// The same for bytes on the wire alone.
+    pub(crate) fn is_due_by_bytes(&self, conversation: &mut Conversation) -> bool {
+        self.reaches_bytes(self.wire.map_or(0, |room| room.compact_at()), conversation)
+    }
+
+    /// Whether a request whose messages are so many tokens, and so many bytes by estimate, is more than the amount of
+    /// the window that `size` is, in one or the other.
+    pub(super) fn is_above(&self, size: u64, tokens: u64, bytes: u64) -> bool {
+        self.request(tokens) > size
+            || self.wire.is_some_and(|room| room.is_above(bytes, size, self.window))
+    }
+
+    /// What messages of so many tokens, and so many bytes by estimate, are too much in when a compaction ends.
+    pub(crate) fn exceeded(&self, tokens: u64, bytes: u64) -> Option<Limit> {
+        let (tokens, bytes) = (tokens > self.target(), self.over_bytes(bytes) > 0);
+        (tokens || bytes).then(|| Limit::of(tokens, bytes))
+    }
+
+    /// The tokens that messages may have, as those are shown it who know of tokens alone: where bytes are too many, so many
+    /// fewer as could take those along, times `strain`.
+    pub(crate) fn shown_target<P: Borrow<Protection>>(
+        &self,
+        conversation: &Conversation,
+        tokens: u64,
+        bytes: u64,
+        protection: impl FnOnce() -> P,
+        counter: &dyn TokenCounter,
+        strain: u64,
+    ) -> u64 {
+        let excess = self.wire.map_or(0, |room| room.excess(bytes));
+        if excess == 0 {
+            return self.target();
+        }
+        let along = tokens_for(excess, conversation, protection().borrow(), counter).max(1);
+        tokens.saturating_sub(along.saturating_mul(strain)).clamp(1, self.target())
+    }
+
+    /// By how many bytes a request is above what a compaction aims for.
+    pub(super) fn over_bytes(&self, bytes: u64) -> u64 {
+        self.wire.map_or(0, |room| room.over(bytes))
+    }
+
+    /// The bytes of a request before and after, whose messages are so many by estimate.
+    pub(crate) fn wire_change(&self, before: u64, after: u64) -> Option<WireChange> {
+        let change = |room: WireRoom| WireChange {
+            before: room.request(before),
+            after: room.request(after),
+        };
+        self.wire.map(change)
+    }
+
+    /// The bytes of all messages by estimate, where they are limited, and else nothing, which costs nothing.
+    pub(crate) fn bytes(&self, conversation: &mut Conversation) -> u64 {
+        if self.wire.is_some() { conversation.wire_bytes() } else { 0 }
+    }
+
+    /// Whether a request with this conversation has `size` bytes or more where bytes are limited.
+    fn reaches_bytes(&self, size: u64, conversation: &mut Conversation) -> bool {
+        self.wire.is_some_and(|room| room.request(conversation.wire_bytes()) >= size)
     }
 
     /// Whether a request with this conversation is `size` tokens or more.
@@ -164,10 +258,12 @@ impl Budget {
 pub struct Trigger {
     /// A request below this size could only repeat what the last compaction could not do.
     quiet_below: u64,
+    /// The same in bytes on the wire.
+    quiet_below_bytes: u64,
 }
 
 impl Trigger {
-    /// Growth after which another attempt is worth it: one twentieth of the window.
+    /// Growth after which another attempt is worth it: one twentieth of the window, or of the most bytes.
     const MATERIAL: u64 = 20;
 
     /// Whether a compaction is due before the next request.
@@ -177,14 +273,29 @@ impl Trigger {
         conversation: &mut Conversation,
         counter: &dyn TokenCounter,
     ) -> bool {
-        budget.is_due(conversation, counter)
-            && (self.quiet_below == 0 || budget.reaches(self.quiet_below, conversation, counter))
+        let bytes = |room: &WireRoom| room.compact_at().max(self.quiet_below_bytes);
+        (budget.reaches(budget.start, conversation, counter)
+            && (self.quiet_below == 0 || budget.reaches(self.quiet_below, conversation, counter)))
+            || budget.reaches_bytes(budget.wire().map_or(0, bytes), conversation)
     }
 
-    /// Takes in that a compaction left messages of `tokens` tokens.
-    pub fn settle(&mut self, budget: &Budget, tokens: u64, fits: bool) {
-        let growth = (budget.window / Self::MATERIAL).max(1);
-        self.quiet_below = if fits { 0 } else { budget.request(tokens).saturating_add(growth) };
+    /// Takes in that a compaction left `conversation`, and whether that fits.
+    pub fn settle(
+        &mut self,
+        budget: &Budget,
+        conversation: &mut Conversation,
+        counter: &dyn TokenCounter,
+        fits: bool,
+    ) {
+        *self = Self::default();
+        if fits {
+            return;
+        }
+        let after = |now: u64, most: u64| now.saturating_add((most / Self::MATERIAL).max(1));
+        self.quiet_below = after(budget.request(conversation.measure(counter)), budget.window);
+        if let Some(room) = budget.wire() {
+            self.quiet_below_bytes = after(room.request(conversation.wire_bytes()), room.most());
+        }
     }
 }
 
@@ -232,13 +343,31 @@ mod tests {
         let budget = Budget::new(400, 0, 100, 50).unwrap();
         let mut trigger = Trigger::default();
         let mut conversation = notation::conversation("user wordx100");
-        let size = conversation.measure(&Approximate);
         assert!(trigger.is_due(&budget, &mut conversation, &Approximate));
-        trigger.settle(&budget, size, false);
+        trigger.settle(&budget, &mut conversation, &Approximate, false);
         assert!(!trigger.is_due(&budget, &mut conversation, &Approximate));
         let mut grown = notation::conversation("user wordx100\nassistant wordx30");
         assert!(trigger.is_due(&budget, &mut grown, &Approximate));
-        trigger.settle(&budget, size, true);
+        trigger.settle(&budget, &mut conversation, &Approximate, true);
         assert!(trigger.is_due(&budget, &mut conversation, &Approximate));
+    }
+
+    #[test]
+    fn either_limit_starts_a_compaction_and_each_waits_for_its_own_growth() {
+        let free = Budget::new(10_000, 0, 7_000, 4_000).unwrap();
+        let budget = free.with_max_bytes(Some(1_000_000));
+        let mut conversation = notation::conversation(&format!("user go{}", " image".repeat(3)));
+        assert!(!budget.is_due(&mut conversation, &Approximate));
+        let mut pictured = notation::conversation(&format!("user go{}", " image".repeat(4)));
+        assert!(budget.is_due(&mut pictured, &Approximate));
+        assert!(!free.is_due(&mut pictured, &Approximate));
+        assert!(budget.on_wire(|| Wire::around(200_000)).is_due(&mut conversation, &Approximate));
+        let mut trigger = Trigger::default();
+        trigger.settle(&budget, &mut pictured, &Approximate, false);
+        assert!(!trigger.is_due(&budget, &mut pictured, &Approximate));
+        // 5 % more bytes, and 5 % of the window more.
+        let mut written =
+            notation::conversation(&format!("user go{} wordx9600", " image".repeat(4)));
+        assert!(trigger.is_due(&budget, &mut written, &Approximate));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brute_core::{Conversation, Flow, LayerErrorKind, LogLevel, Message, Sizes, TokenCounter};
+use brute_core::{Conversation, Flow, LayerErrorKind, LogLevel, Message, TokenCounter};
 
 use tracing::field::Empty;
 use tracing::{Instrument, info_span};
@@ -12,12 +12,17 @@ use super::blockers::{Ladder, TooLarge};
 use super::worker::{Answer, Generation, Lent, Reachable, Retrieval, Round, Shape, TimeLimit, ask};
 use super::{
     Budget, Event, Layer, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult,
+    WireChange,
 };
 use crate::summarizers::Summarizer;
 
 /// Plans of one rung after which it is said to loop. Every one made the conversation smaller, so this
 /// only bounds the time.
 const MOST_ROUNDS: usize = 1_000;
+
+/// Plans of one rung while nothing but bytes are too many. Every round is asked for more where the one before brought
+/// too little, so that this many are more than a rung needs.
+const MOST_ROUNDS_FOR_BYTES: usize = 16;
 
 /// Makes conversations fit: a ladder, the room there is, and what the rungs are lent.
 ///
@@ -60,6 +65,10 @@ pub struct Compaction {
     pub before: u64,
     /// Tokens of all messages after.
     pub after: u64,
+    /// Bytes of the whole request, where they are limited.
+    pub wire: Option<WireChange>,
+    /// The room it went by, measured as the provider measures where that is known.
+    pub budget: Budget,
     /// What each rung did, from the top.
     pub rungs: Vec<RungReport>,
     /// The messages that went or were changed, as they were.
@@ -209,7 +218,10 @@ impl Compactor {
         begun: Instant,
     ) -> Compaction {
         let size = conversation.measure(&*self.counter);
+        let bytes = self.budget.bytes(&mut conversation);
         Compaction {
+            wire: self.budget.wire_change(bytes, bytes),
+            budget: self.budget,
             conversation,
             outcome,
             before: size,
@@ -222,14 +234,17 @@ impl Compactor {
     }
 
     async fn descend(&self, mut conversation: Conversation, begun: Instant) -> Compaction {
-        if conversation.measure(&*self.counter) <= self.budget.target() {
+        let size = conversation.measure(&*self.counter);
+        let bytes = self.budget.bytes(&mut conversation);
+        let Some(limit) = self.budget.exceeded(size, bytes) else {
             return self.unchanged(conversation, Outcome::Fitted, NotAsked::TargetMet, begun);
-        }
+        };
         let mut descent = Descent::start(self, conversation);
         let start = descent.generation.clone();
         let (before, target) = (start.sizes.used, start.sizes.target);
         let span = info_span!("compact", before, target, after = Empty, outcome = Empty);
-        self.observers.tell(|| Event::CompactStart { before, target });
+        let anchor = self.budget.anchor();
+        self.observers.tell(|| Event::CompactStart { before, target, limit, anchor });
         let mut rungs = Vec::with_capacity(self.rungs.len());
         for rung in &self.rungs {
             rungs.push(descent.ask(rung).instrument(span.clone()).await);
@@ -237,26 +252,38 @@ impl Compactor {
         let (removed, added) = difference(&start.conversation, &descent.generation.conversation);
         let outcome = descent.outcome(!removed.is_empty(), &rungs);
         let duration = begun.elapsed();
-        let Generation { conversation, sizes, .. } = descent.generation;
-        let after = sizes.used;
+        let Generation { conversation, sizes, bytes, .. } = descent.generation;
+        let (after, budget) = (sizes.used, self.budget);
+        let wire = budget.wire_change(start.bytes, bytes);
         span.record("after", after).record("outcome", outcome.name());
-        Compaction { conversation, outcome, before, after, rungs, removed, added, duration }
+        Compaction {
+            conversation,
+            outcome,
+            before,
+            after,
+            wire,
+            budget,
+            rungs,
+            removed,
+            added,
+            duration,
+        }
     }
 }
 
 impl Compaction {
     /// Tells how it ended; nothing if nobody was asked.
     pub(crate) fn tell_end(&self, observers: &Observers) {
-        let &Self { before, after, duration, .. } = self;
+        let &Self { before, after, wire, duration, .. } = self;
         let outcome = self.outcome.clone();
         match (self.removed.is_empty(), outcome.fits()) {
             (true, true) => {}
             (true, false) => {
-                observers.tell(|| Event::CompactFailed { size: after, outcome, duration });
+                observers.tell(|| Event::CompactFailed { size: after, wire, outcome, duration });
             }
             (false, _) => observers.tell(|| {
                 let (removed, added) = (self.removed.clone(), self.added.clone());
-                Event::Compacted { before, after, outcome, removed, added, duration }
+                Event::Compacted { before, after, wire, outcome, removed, added, duration }
             }),
         }
     }
@@ -318,8 +345,6 @@ struct Descent<'c> {
 impl<'c> Descent<'c> {
     fn start(compactor: &'c Compactor, mut conversation: Conversation) -> Self {
         let used = conversation.measure(&*compactor.counter);
-        let target = compactor.budget.target();
-        let sizes = Sizes { window: compactor.budget.window(), used, target };
         Self {
             compactor,
             lent: Lent {
@@ -330,7 +355,12 @@ impl<'c> Descent<'c> {
                     .clone()
                     .map(|words| Reachable::new(words, &conversation)),
             },
-            generation: Generation::new(conversation, sizes, compactor.keep.clone().into()),
+            generation: Generation::new(
+                conversation,
+                compactor.budget,
+                used,
+                compactor.keep.clone().into(),
+            ),
             stopped: false,
             gave_up: false,
         }
@@ -341,7 +371,7 @@ impl<'c> Descent<'c> {
     }
 
     fn fits(&self) -> bool {
-        self.generation.sizes.excess() == 0
+        self.generation.exceeded().is_none()
     }
 
     fn tell(&self, event: Event) {
@@ -349,12 +379,15 @@ impl<'c> Descent<'c> {
     }
 
     async fn ask(&mut self, rung: &Rung) -> RungReport {
-        let request = self.compactor.budget.request(self.size());
+        let is_above = |size: u64| {
+            let Generation { sizes, bytes, .. } = self.generation;
+            self.compactor.budget.is_above(size, sizes.used, bytes)
+        };
         let skipped = match rung.when {
             _ if self.fits() => Some(NotAsked::TargetMet),
             _ if self.stopped => Some(NotAsked::Stopped),
             _ if rung.health.is_given_up() => Some(NotAsked::Quarantined),
-            Some(when) if request <= when.above => Some(NotAsked::When),
+            Some(when) if !is_above(when.above) => Some(NotAsked::When),
             _ => None,
         };
         if let Some(why) = skipped {
@@ -386,11 +419,12 @@ impl<'c> Descent<'c> {
         limit: Option<TimeLimit>,
         report: &mut RungReport,
     ) -> RungResult {
+        let mut strain = 1;
         loop {
             let round = Instant::now();
             let layer = rung.strategy.clone();
             let Answer { round: made, log, summarizer_calls, overran } =
-                ask(layer, self.generation.clone(), &self.lent, limit).await;
+                ask(layer, self.generation.clone(), &self.lent, strain, limit).await;
             report.summarizer_calls += summarizer_calls;
             for (level, message) in log {
                 self.tell(Event::Log { rung: rung.name.clone(), level, message });
@@ -425,12 +459,22 @@ impl<'c> Descent<'c> {
                 return RungResult::Declined;
             };
             self.gave_up |= gives_up;
+            let wanted = self.generation.excess_bytes();
             self.generation = made;
+            let left = self.generation.excess_bytes();
+            // Asked for as few tokens as could do, it may have given those that bring no bytes.
+            strain = if left > wanted / 2 { strain * 2 } else { 1 };
             report.rounds += 1;
             report.edits += edits;
             let after = self.size();
             self.tell(Event::LayerApplied { rung: name, before: size, after, edits, duration });
-            if self.fits() || flow != Flow::Again {
+            // Asked again, what a rung gives for the sake of bytes is not all that it has.
+            let is_asked_again = match flow {
+                Flow::Again => true,
+                Flow::Next => left > 0 && report.rounds < MOST_ROUNDS_FOR_BYTES,
+                Flow::Stop => false,
+            };
+            if self.fits() || !is_asked_again {
                 return RungResult::Applied;
             }
             if report.rounds == MOST_ROUNDS {
@@ -442,17 +486,17 @@ impl<'c> Descent<'c> {
     }
 
     fn outcome(&self, is_smaller: bool, rungs: &[RungReport]) -> Outcome {
-        if self.fits() {
-            return Outcome::Fitted;
-        }
-        let Generation { conversation, sizes, .. } = &self.generation;
+        let Some(limit) = self.generation.exceeded() else { return Outcome::Fitted };
+        let Generation { conversation, sizes, bytes, .. } = &self.generation;
         let Shape { outline, protection } = self.generation.shape();
         let counter = &*self.compactor.counter;
         let overhead = self.compactor.budget.overhead();
-        let too_large = TooLarge { conversation, outline, protection, counter, overhead };
+        let wire = self.compactor.budget.wire().copied();
+        let too_large =
+            TooLarge { conversation, outline, protection, counter, overhead, limit, wire };
         let keeps = !self.compactor.keep.is_empty();
         let blockers = too_large.blockers(Ladder::of(rungs, self.gave_up, keeps));
         let budget = &self.compactor.budget;
-        Outcome::of(budget, sizes.used, is_smaller, blockers)
+        Outcome::of(budget, sizes.used, *bytes, is_smaller, blockers)
     }
 }

@@ -9,7 +9,7 @@ use brute_core::{LogLevel, Message};
 
 use serde::{Serialize, Serializer};
 
-use super::Outcome;
+use super::{Anchor, Limit, Outcome, WireChange};
 
 /// Something that happened. Sizes are tokens of all messages where nothing else is said.
 ///
@@ -25,6 +25,11 @@ pub enum Event {
         before: u64,
         /// The size it aims for.
         target: u64,
+        /// What is too large.
+        limit: Limit,
+        /// What the provider reported, and how sizes go on from there, if they go by that.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        anchor: Option<Anchor>,
     },
     /// A rung is asked.
     LayerStart {
@@ -105,6 +110,9 @@ pub enum Event {
         before: u64,
         /// The size after.
         after: u64,
+        /// Bytes of the whole request, where they are limited.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        wire: Option<WireChange>,
         /// What came of it.
         outcome: Outcome,
         /// The messages that went or were changed, as they were before the compaction.
@@ -149,6 +157,9 @@ pub enum Event {
     CompactFailed {
         /// The size, before and after.
         size: u64,
+        /// Bytes of the whole request, where they are limited.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        wire: Option<WireChange>,
         /// What came of it.
         outcome: Outcome,
         /// How long the compaction took.

@@ -1,11 +1,14 @@
 //! How large a request is by its provider's own count, which is the measure that decisions are made by.
 
+use serde::Serialize;
+
 /// One point where both counts of a request are known, and how they go on from there.
 ///
 /// The size of a request is `reported + ratio · (messages now − messages at the report)`: one formula for what was
 /// appended since and for what a compaction took. What was reported covers the system prompt, the tool schemas, the
 /// provider's template and the reply's own message, none of which has to be guessed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Anchor {
     /// The request and its reply, by the provider's count.
     reported: u64,
@@ -13,9 +16,27 @@ pub struct Anchor {
     counted: u64,
     /// Tokens of the provider for each token of the counter.
     ratio: f64,
+    /// Reports that the ratio was learned from.
+    reports: u32,
 }
 
 impl Anchor {
+    /// The request and its reply, by the provider's count.
+    pub fn reported(&self) -> u64 {
+        self.reported
+    }
+
+    /// What the counter finds in the messages of that request and in its reply.
+    pub fn counted_then(&self) -> u64 {
+        self.counted
+    }
+
+    /// How many reports the ratio was learned from. One alone tells little about it: what it is above the count may
+    /// as well stand around the messages.
+    pub fn reports(&self) -> u32 {
+        self.reports
+    }
+
     /// The size of a request whose messages are `counted` tokens by the counter.
     pub fn request(&self, counted: u64) -> u64 {
         let grown = counted as f64 - self.counted as f64;
@@ -51,6 +72,7 @@ impl Anchor {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gauge {
     newest: Option<(u64, u64)>,
+    reports: u32,
     /// By how much the requests differed from each other, in tokens of the provider and of the counter, the newer
     /// the more.
     reported: f64,
@@ -94,6 +116,7 @@ impl Gauge {
             self.counted = Self::KEPT * self.counted + counted.abs_diff(counted_before) as f64;
         }
         self.newest = Some((reported, counted));
+        self.reports = self.reports.saturating_add(1);
     }
 
     /// The newest report, and how sizes go on from there; none before the first.
@@ -103,7 +126,8 @@ impl Gauge {
         let ratio = (self.reported + Self::PRIOR) / (self.counted + Self::PRIOR);
         // What surrounds the messages is not less than nothing, so that all of it together is no larger a share.
         let whole = if counted > 0 { reported as f64 / counted as f64 } else { most };
-        Some(Anchor { reported, counted, ratio: ratio.min(whole).clamp(least, most) })
+        let ratio = ratio.min(whole).clamp(least, most);
+        Some(Anchor { reported, counted, ratio, reports: self.reports })
     }
 }
 
@@ -169,7 +193,7 @@ mod tests {
             ratio in 0.5..3.0,
             size in 1..6_000_000u64,
         ) {
-            let anchor = Anchor { reported, counted, ratio };
+            let anchor = Anchor { reported, counted, ratio, reports: 1 };
             let least = anchor.counted(size);
             prop_assert!(anchor.request(least) >= size);
             prop_assert!(least == 0 || anchor.request(least - 1) < size);

@@ -13,6 +13,7 @@ mod gauge;
 mod layer;
 mod outcome;
 mod rung;
+mod wire;
 mod worker;
 
 pub use budget::{Budget, BudgetError, Trigger};
@@ -23,3 +24,4 @@ pub use gauge::{Anchor, Gauge};
 pub use layer::Layer;
 pub use outcome::{Blocker, BlockerKind, NotAsked, Outcome, RungReport, RungResult};
 pub use rung::{Health, OnError, Rung, When};
+pub use wire::{Limit, Wire, WireChange, WireRoom};

@@ -19,6 +19,9 @@ pub enum Outcome {
     Partial {
         /// What a request is too large by, in tokens of a request as [`Budget::request`] has them.
         over_by: u64,
+        /// What a request is too large by, in bytes on the wire.
+        #[serde(skip_serializing_if = "is_zero")]
+        over_by_bytes: u64,
         /// What stands in the way, largest first.
         blockers: Vec<Blocker>,
     },
@@ -26,24 +29,29 @@ pub enum Outcome {
     Nothing {
         /// What a request is too large by, in tokens of a request as [`Budget::request`] has them.
         over_by: u64,
+        /// What a request is too large by, in bytes on the wire.
+        #[serde(skip_serializing_if = "is_zero")]
+        over_by_bytes: u64,
         /// What stands in the way, largest first.
         blockers: Vec<Blocker>,
     },
 }
 
 impl Outcome {
-    /// What came of a compaction that left messages of `after` tokens.
+    /// What came of a compaction that left messages of `after` tokens, and of `bytes` bytes by estimate.
     pub(crate) fn of(
         budget: &Budget,
         after: u64,
+        bytes: u64,
         is_smaller: bool,
         blockers: Vec<Blocker>,
     ) -> Self {
         let over_by = budget.request(after).saturating_sub(budget.request(budget.target()));
-        match (after <= budget.target(), is_smaller) {
-            (true, _) => Self::Fitted,
-            (false, true) => Self::Partial { over_by, blockers },
-            (false, false) => Self::Nothing { over_by, blockers },
+        let over_by_bytes = budget.over_bytes(bytes);
+        match (budget.exceeded(after, bytes), is_smaller) {
+            (None, _) => Self::Fitted,
+            (Some(_), true) => Self::Partial { over_by, over_by_bytes, blockers },
+            (Some(_), false) => Self::Nothing { over_by, over_by_bytes, blockers },
         }
     }
 
@@ -81,8 +89,15 @@ pub struct Blocker {
     pub messages: Vec<usize>,
     /// Its size in tokens.
     pub tokens: u64,
+    /// Its size in bytes on the wire by estimate, where these are too many.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bytes: u64,
     /// What can be done about it, with this ladder and this conversation.
     pub advice: &'static str,
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// What stands in the way.

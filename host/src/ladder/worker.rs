@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
-use super::Layer;
+use super::{Budget, Layer, Limit};
 use crate::summarizers::Summarizer;
 
 /// One generation of a conversation and what is known of it. A rung sees it and cannot change it.
@@ -25,6 +25,9 @@ use crate::summarizers::Summarizer;
 pub(super) struct Generation {
     pub conversation: Conversation,
     pub sizes: Sizes,
+    /// The bytes of all messages by estimate, and of those too many; nothing where they are not limited.
+    pub bytes: u64,
+    budget: Budget,
     /// Tools whose calls and results no layer may touch.
     keep: Arc<[String]>,
     shape: Arc<OnceLock<Shape>>,
@@ -37,8 +40,36 @@ pub(super) struct Shape {
 }
 
 impl Generation {
-    pub(super) fn new(conversation: Conversation, sizes: Sizes, keep: Arc<[String]>) -> Self {
-        Self { conversation, sizes, keep, shape: Arc::default() }
+    /// `conversation` has to be one of `used` tokens.
+    pub(super) fn new(
+        mut conversation: Conversation,
+        budget: Budget,
+        used: u64,
+        keep: Arc<[String]>,
+    ) -> Self {
+        let sizes = Sizes { window: budget.window(), used, target: budget.target() };
+        let bytes = budget.bytes(&mut conversation);
+        Self { conversation, sizes, bytes, budget, keep, shape: Arc::default() }
+    }
+
+    /// What it is too large in.
+    pub(super) fn exceeded(&self) -> Option<Limit> {
+        self.budget.exceeded(self.sizes.used, self.bytes)
+    }
+
+    /// The bytes too many, by estimate.
+    pub(super) fn excess_bytes(&self) -> u64 {
+        self.budget.wire().map_or(0, |room| room.excess(self.bytes))
+    }
+
+    /// The sizes that a rung is shown, which knows of tokens alone: where bytes are too many, so many tokens are as could
+    /// take those along, times `strain`.
+    fn shown(&self, strain: u64, counter: &dyn TokenCounter) -> Sizes {
+        let (conversation, protection) = (&self.conversation, || &self.shape().protection);
+        let Sizes { used, .. } = self.sizes;
+        let target =
+            self.budget.shown_target(conversation, used, self.bytes, protection, counter, strain);
+        Sizes { target, ..self.sizes }
     }
 
     /// Found on first use, which is where the first rung plans: its cost is that of the conversation's length.
@@ -61,8 +92,8 @@ impl Generation {
             .conversation
             .apply(plan, outline, protection, counter)
             .map_err(|refusal| LayerError::new(format!("its plan was refused: {refusal}")))?;
-        let sizes = Sizes { used: conversation.measure(counter), ..self.sizes };
-        let next = Self::new(conversation, sizes, Arc::clone(&self.keep));
+        let used = conversation.measure(counter);
+        let next = Self::new(conversation, self.budget, used, Arc::clone(&self.keep));
         if keeps_shape {
             return Ok(Some(Self { shape: Arc::clone(&self.shape), ..next }));
         }
@@ -140,12 +171,14 @@ pub(super) struct TimeLimit {
     pub until: Instant,
 }
 
-/// Asks `layer` for a plan, and makes it. Dropping the future, or running out of `limit`, gives up on it: the
+/// Asks `layer` for a plan, and makes it. Where bytes are too many, it is asked for `strain` times the tokens that
+/// could take them along. Dropping the future, or running out of `limit`, gives up on it: the
 /// thread is left to itself, a call of the summarizer that is under way is given up, and no other begins.
 pub(super) async fn ask(
     layer: Layer,
     generation: Generation,
     lent: &Lent,
+    strain: u64,
     limit: Option<TimeLimit>,
 ) -> Answer {
     let (given_up, watched) = watch::channel(());
@@ -164,7 +197,8 @@ pub(super) async fn ask(
         tokio::task::spawn_blocking(move || {
             let Shape { outline, protection } = generation.shape();
             let (messages, counter) = (generation.conversation.messages(), &*host.counter);
-            let window = Window::new(messages, outline, protection, counter, generation.sizes);
+            let sizes = generation.shown(strain, counter);
+            let window = Window::new(messages, outline, protection, counter, sizes);
             Round::of(layer.plan(&window, &*host)?, &generation, counter)
         })
     };

@@ -18,6 +18,7 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::ByteSize;
 use crate::tokens::CounterKind;
 use crate::tokens::media::ImageRule;
 
@@ -157,12 +158,14 @@ pub enum ModelError {
 pub struct ModelTable {
     /// Under their normalized names.
     models: BTreeMap<String, Model>,
+    max_bytes: BTreeMap<Provider, ByteSize>,
 }
 
 /// The file that ships.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Shipped {
+    max_bytes: BTreeMap<Provider, ByteSize>,
     models: BTreeMap<String, ModelEntry>,
 }
 
@@ -177,12 +180,24 @@ impl ModelTable {
     pub fn shipped() -> Self {
         // The file is part of the program and a test reads it, so there is no failure to report.
         static TABLE: LazyLock<ModelTable> = LazyLock::new(|| {
-            toml::from_str::<Shipped>(SHIPPED)
-                .ok()
-                .and_then(|shipped| ModelTable::default().with_overrides(shipped.models).ok())
-                .unwrap_or_default()
+            toml::from_str(SHIPPED).ok().and_then(ModelTable::of).unwrap_or_default()
         });
         TABLE.clone()
+    }
+
+    fn of(Shipped { max_bytes, models }: Shipped) -> Option<Self> {
+        Self { max_bytes, ..Self::default() }.with_overrides(models).ok()
+    }
+
+    /// The most bytes that a request to this provider may have on the wire, if it publishes a figure.
+    ///
+    /// ```
+    /// use brute_host::models::{ModelTable, Provider};
+    /// assert_eq!(ModelTable::shipped().max_bytes(Provider::Anthropic), Some(32 << 20));
+    /// ```
+    #[must_use]
+    pub fn max_bytes(&self, provider: Provider) -> Option<u64> {
+        self.max_bytes.get(&provider).map(|bytes| bytes.0)
     }
 
     /// This table with a user's entries on top.

@@ -15,7 +15,7 @@ fn the_file_that_ships_reads_and_makes_sense() {
     let shipped: Shipped = toml::from_str(SHIPPED).unwrap();
     let names = shipped.models.len();
     assert!(names >= 60, "{names}");
-    let table = ModelTable::default().with_overrides(shipped.models).unwrap();
+    let table = ModelTable::of(shipped).unwrap();
     assert_eq!(table, ModelTable::shipped());
     assert_eq!(table.iter().count(), names, "two names are spelled the same after normalizing");
     for model in table.iter() {

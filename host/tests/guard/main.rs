@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod archived;
+mod bytes;
 mod logged;
 mod sizes;
 mod subscribers;

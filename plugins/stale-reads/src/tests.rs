@@ -173,7 +173,7 @@ fn images_are_not_told_by_their_text() {
     );
     assert_eq!(cleared(&run(&StaleReads::default(), &start, 1)), []);
     let mut start = session(&[("read", r#"{"path":"a.png"}"#, "image"); 2]);
-    let media = vec![Media { kind: "image/png".into(), tokens: 900 }];
+    let media = vec![Media { kind: "image/png".into(), tokens: 900, bytes: 0 }];
     let with_media = start.messages().iter().map(|message| match message.result() {
         Some((_, result)) if result.text == "image" => {
             let result = ToolResult { media: media.clone(), ..result.clone() };

@@ -1,6 +1,6 @@
 //! `brute check`: whether the configuration can be used, phase by phase.
 
-use brute_host::config::Diagnostic;
+use brute_host::config::{Diagnostic, Room};
 use brute_host::plugins::Plugins;
 use brute_host::shown::shown;
 use brute_host::truncation::Truncator;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::args::{Check, Global};
 use crate::exit::{Done, Exit};
-use crate::style::{BAD, DIM, GOOD, WARN, number, styled};
+use crate::style::{BAD, DIM, GOOD, WARN, bytes, number, styled};
 use crate::{output, setup};
 
 #[derive(Serialize)]
@@ -60,16 +60,7 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
         let model = config.window.model.as_deref();
         phases.push(
             match (config.room(None), model.or(Some("")).filter(|_| config.window.size.is_none())) {
-                (Ok(room), _) => Phase {
-                    name: "window",
-                    ok: true,
-                    found: format!(
-                        "{} tokens, compaction at {}, down to {}",
-                        number(room.size),
-                        number(room.budget.compact_at()),
-                        number(room.budget.target())
-                    ),
-                },
+                (Ok(room), _) => Phase { name: "window", ok: true, found: window(&room) },
                 (Err(_), Some("")) => Phase {
                     name: "window",
                     ok: true,
@@ -98,6 +89,22 @@ pub(crate) fn run(global: &Global, args: &Check) -> Done {
         output::text(&format!("{}{end}\n", lines.collect::<String>()))?;
     }
     Ok(if ok { Exit::Fitted } else { Exit::Configuration })
+}
+
+/// How much room there is, in tokens and in bytes on the wire.
+fn window(room: &Room) -> String {
+    let budget = &room.budget;
+    let mut found = format!(
+        "{} tokens, compaction at {}, down to {}",
+        number(room.size),
+        number(budget.compact_at()),
+        number(budget.target())
+    );
+    if let Some(wire) = budget.wire() {
+        let [most, at, to] = [wire.most(), wire.compact_at(), wire.compact_to()].map(bytes);
+        found.push_str(&format!("; {most} on the wire, compaction at {at}, down to {to}"));
+    }
+    found
 }
 
 fn findings(diagnostics: &[Diagnostic]) -> String {

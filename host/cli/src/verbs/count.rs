@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::args::{By, Count, Global};
 use crate::exit::{Done, Exit};
-use crate::style::{self, DIM, HEAD, counted, excerpt, number, share, styled};
+use crate::style::{self, DIM, HEAD, bytes, counted, excerpt, number, share, styled};
 use crate::{output, session, setup};
 
 /// Columns of a request that JSON gives; the table gives as many as there are.
@@ -47,6 +47,11 @@ struct Sums {
     tokens: u64,
     /// Tool schemas and framing: what is in `tokens` and is no messages.
     overhead: u64,
+    /// The whole request on the wire.
+    bytes: u64,
+    /// The most that the provider takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_bytes: Option<u64>,
     turns: Vec<Turn>,
     roles: BTreeMap<String, Sum>,
     tools: BTreeMap<String, Tool>,
@@ -120,6 +125,8 @@ impl Sums {
             messages: document.wire_len(),
             tokens: roles.values().map(|sum| sum.tokens).sum::<u64>() + sizing.overhead,
             overhead: sizing.overhead,
+            bytes: document.wire_bytes(),
+            max_bytes: sizing.max_bytes,
             turns: turns.collect(),
             roles,
             tools,
@@ -138,6 +145,11 @@ impl Sums {
         if let Some(window) = self.window {
             let share = share(whole, window);
             let line = format!("{share} of a window of {}", number(window));
+            text.push_str(&format!("{}\n", styled(DIM, &line)));
+        }
+        if let Some(most) = self.max_bytes {
+            let share = share(self.bytes, most);
+            let line = format!("{share} of {} on the wire: {}", bytes(most), bytes(self.bytes));
             text.push_str(&format!("{}\n", styled(DIM, &line)));
         }
         if matches!(by, By::All | By::Role) {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use brute_core::truncation::{FullText, Notice};
 use brute_core::{Conversation, Part, Role, ToolCall, ToolResult};
 use brute_host::config::{Origin, Source, Sources, load};
-use brute_host::guard::{Guard, Policy, Session, SessionError};
+use brute_host::guard::{Guard, Policy, Session, SessionError, Told};
 use brute_host::ladder::Event;
 use brute_host::layers::Layers;
 use brute_host::session_log::{LogError, Opened, SessionLog};
@@ -213,12 +213,13 @@ fn an_agent_fills_the_disk() {
     let place = Path::new(&place);
     let not_logged = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&not_logged);
-    let observer = move |_: &str, event: &Event| {
-        if let Event::NotLogged { error, .. } = event {
+    let heard = move |what: &Told| {
+        if let Event::NotLogged { error, .. } = &*what.event {
             told.lock().expect("nobody panics").push(error.clone());
         }
     };
-    let guard = Guard::observed(policy(place), vec![Arc::new(observer)]);
+    let guard = Guard::new(policy(place));
+    guard.subscribe(heard).expect("a thread");
     let session = guard.logged("one", SessionLog::open(&log_in(place)).expect("it is made"));
     let say = |session: &Session, length| {
         let role = match session.conversation().len().is_multiple_of(2) {

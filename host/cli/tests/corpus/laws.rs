@@ -150,7 +150,8 @@ impl Laws<'_> {
         match outcome {
             Outcome::BelowTrigger => {}
             Outcome::Fitted => self.must(*after <= target, || format!("{after} is above {target}")),
-            Outcome::Partial { over_by, blockers } | Outcome::Nothing { over_by, blockers } => {
+            Outcome::Partial { over_by, blockers, .. }
+            | Outcome::Nothing { over_by, blockers, .. } => {
                 self.must(*over_by > 0 && *after == target + over_by, || {
                     format!("over by {over_by}, with {after} tokens and target {target}")
                 });

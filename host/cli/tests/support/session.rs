@@ -266,8 +266,9 @@ impl Session {
                 observed.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             }
         });
-        let compaction = self.runtime.block_on(compactor.compact_now(conversation));
-        self.trigger.settle(&budget, compaction.after, compaction.outcome.fits());
+        let mut compaction = self.runtime.block_on(compactor.compact_now(conversation));
+        let fits = compaction.outcome.fits();
+        self.trigger.settle(&budget, &mut compaction.conversation, &**compactor.counter(), fits);
         if !compaction.removed.is_empty() {
             // What was reported before describes this conversation no longer.
             self.usage = None;

@@ -127,6 +127,7 @@ fn every_key_can_be_set_and_is_seen() {
         ("window.size", "5000"),
         ("window.counter", "\"cl100k\""),
         ("window.reserve", "20_000"),
+        ("window.max-bytes", "\"20MB\""),
         ("trigger.compact-at", "0.9"),
         ("trigger.compact-to", "\"12.5%\""),
         ("truncate.max-lines", "7"),
@@ -166,9 +167,10 @@ fn every_key_can_be_set_and_is_seen() {
         let seen = |config: &Config| {
             let room = config.room(None).unwrap();
             format!(
-                "{:?} {} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                "{:?} {} {:?} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
                 config.window.model,
                 room.size,
+                room.budget.wire(),
                 room.counter,
                 config.window.reserve,
                 config.trigger,

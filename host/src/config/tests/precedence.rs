@@ -123,6 +123,7 @@ fn the_resolved_file_says_where_each_value_comes_from() {
     reserve = 0.1  # default
     size = 128_000  # what is known about gpt-4o
     counter = "o200k"  # what is known about gpt-4o
+    max-bytes = "50MB"  # what is known about gpt-4o
 
     [trigger]
     compact-at = "80%"  # ~/brute.toml:2

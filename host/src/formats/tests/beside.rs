@@ -51,7 +51,7 @@ fn what_stands_beside_results_is_no_request() {
         (format!("{a},{b},{IMAGE},{note}"), "a: ok +0 / b: fine +1600", 0),
         (format!("{a},{b},{IMAGE},{said}"), "a: ok +0 / b: fine +0", 2),
     ];
-    let media = brute_core::Media { kind: "image".into(), tokens: 1600 };
+    let media = brute_core::Media { kind: "image".into(), tokens: 1600, bytes: 0 };
     for (answer, expected, wire) in table {
         let json = anthropic(&["a", "b"], &answer, "");
         let document = read(&json);

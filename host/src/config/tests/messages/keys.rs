@@ -35,7 +35,7 @@ error: `[window]` has no key `banana`
 3 | banana = 1
   | ^^^^^^
   |
-  = help: known keys: `model`, `size`, `counter`, `reserve`
+  = help: known keys: `model`, `size`, `counter`, `reserve`, `max-bytes`
 ");
 said!(unknown_section, "[compaction]\ncompact-at = 0.7\n\n[windw]\nsize = 1\n", @"
 error: there is no section `[compaction]`

@@ -339,6 +339,7 @@ fn every_quantity_out_of_range_is_pointed_at_and_says_what_is_allowed() {
         ("", "version", "0", WHOLE),
         ("[window]", "size", "0", WHOLE),
         ("[window]", "reserve", "", AMOUNT),
+        ("[window]", "max-bytes", "", SIZE),
         ("[trigger]", "compact-at", "0", AMOUNT),
         ("[trigger]", "compact-to", "0", AMOUNT),
         ("[truncate]", "max-lines", "0", WHOLE),
