@@ -253,6 +253,10 @@ pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) room: Room,
 
+    /// What the provider counted for the last request in the file and its reply; else as the file has it
+    #[arg(long, value_name = "TOKENS", value_parser = tokens)]
+    pub(crate) reported: Option<u64>,
+
     /// Show which messages went, came and changed
     #[arg(long)]
     pub(crate) diff: bool,

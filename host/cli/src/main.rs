@@ -6,6 +6,7 @@ mod exit;
 mod output;
 mod progress;
 mod report;
+mod reported;
 mod session;
 mod setup;
 mod style;

@@ -226,26 +226,25 @@ pub(crate) fn outcome(document: &Document, ran: &Ran) -> String {
             bytes(before.saturating_sub(after))
         ));
     }
-    match placed(document, done) {
-        Outcome::BelowTrigger => {
-            format!("{}: {after} tokens need no compaction\n", styled(GOOD, "below the trigger"))
-        }
-        Outcome::Fitted => {
-            format!("{}: {after} tokens, {saved}\n", styled(GOOD, "fitted"))
-        }
-        Outcome::Partial { over_by, over_by_bytes, blockers } => format!(
-            "{}: {after} tokens, {saved}, still {}\n{}",
-            styled(WARN, "not fitted"),
-            over(over_by, over_by_bytes),
-            in_the_way(&blockers, over_by == 0)
+    let placed = placed(document, done);
+    let (line, in_the_way) = match &placed {
+        Outcome::BelowTrigger => (
+            format!("{}: {after} tokens need no compaction", styled(GOOD, "below the trigger")),
+            None,
         ),
-        Outcome::Nothing { over_by, over_by_bytes, blockers } => format!(
-            "{}: no layer could give anything, {}\n{}",
-            styled(BAD, "not fitted"),
-            over(over_by, over_by_bytes),
-            in_the_way(&blockers, over_by == 0)
-        ),
-    }
+        Outcome::Fitted => (format!("{}: {after} tokens, {saved}", styled(GOOD, "fitted")), None),
+        Outcome::Partial { over_by, over_by_bytes, blockers } => {
+            let (sign, over) = (styled(WARN, "not fitted"), over(*over_by, *over_by_bytes));
+            let line = format!("{sign}: {after} tokens, {saved}, still {over}");
+            (line, Some(in_the_way(blockers, *over_by == 0)))
+        }
+        Outcome::Nothing { over_by, over_by_bytes, blockers } => {
+            let (sign, over) = (styled(BAD, "not fitted"), over(*over_by, *over_by_bytes));
+            let line = format!("{sign}: no layer could give anything, {over}");
+            (line, Some(in_the_way(blockers, *over_by == 0)))
+        }
+    };
+    format!("{}\n{}", style::wrapped(&line, 0), in_the_way.unwrap_or_default())
 }
 
 /// What is too much, in either measure.

@@ -16,6 +16,7 @@ use brute_host::layers::{Layers, nearest};
 use brute_host::plugins::{Plugins, TRUST_VARIABLE};
 use brute_host::shown::shown;
 use brute_host::system::words_of;
+use brute_host::tokens::CounterKind;
 
 use crate::args::{self, Global};
 use crate::exit::{Exit, Failure};
@@ -47,6 +48,10 @@ pub(crate) struct Sizing {
     pub(crate) model: Option<String>,
     /// The ladder and the room.
     pub(crate) compactor: Compactor,
+    /// What counts, before it is scaled to the model.
+    pub(crate) kind: CounterKind,
+    /// Tokens of the model's provider for each of those, as far as is known of the model.
+    pub(crate) ratio: f64,
     /// Whether the trigger has no say.
     now: bool,
 }
@@ -181,7 +186,8 @@ pub(crate) fn over(mut config: Config, args: &args::Room) -> Config {
 
 /// The room in a session with the model `named`.
 fn room(config: &Config, to: Option<u64>, named: Option<&str>) -> Result<Room, Failure> {
-    let Some(to) = to else { return config.room(named).map_err(|error| no_room(&error)) };
+    let configured = config.room(named);
+    let Some(to) = to else { return configured.map_err(|error| no_room(&error)) };
     let mut config = config.clone();
     // Who says where to compact to needs no window, and asks for no share of it.
     match config.size(named) {
@@ -197,7 +203,12 @@ fn room(config: &Config, to: Option<u64>, named: Option<&str>) -> Result<Room, F
     config.window.reserve = Amount::Tokens(0);
     config.trigger.compact_at = Amount::Tokens(to.saturating_add(1));
     config.trigger.compact_to = Amount::Tokens(to);
-    config.room(named).map_err(|error| no_room(&error))
+    let mut room = config.room(named).map_err(|error| no_room(&error))?;
+    if let Ok(configured) = configured {
+        // A size that is said in tokens says nothing about bytes.
+        room.budget = room.budget.with_bytes_of(&configured.budget);
+    }
+    Ok(room)
 }
 
 fn no_room(error: &RoomError) -> Failure {
@@ -232,11 +243,12 @@ pub(crate) fn sizing(
 ) -> Result<Sizing, Failure> {
     let named = document.model();
     let room = room(&config, to, named.as_deref())?;
+    let (kind, ratio) = (room.counter, room.ratio);
     let mut compactor = config.compactor_in(room, document).map_err(Failure::configuration)?;
     if Archive::new(config.archive.clone()).is_some() {
         compactor = compactor.retrieving(|message| Some(way_back(message, "")));
     }
-    Ok(Sizing { model: model(&config, named), compactor, now: to.is_some() })
+    Ok(Sizing { model: model(&config, named), compactor, kind, ratio, now: to.is_some() })
 }
 
 /// Says on standard error which tools in `[keep]` there is no call of, since a slip there keeps nothing.
@@ -273,7 +285,7 @@ pub(crate) fn run(
     let progress = Progress::new(global.quiet);
     progress.say("counting");
     let shown = progress.clone();
-    let Sizing { model, compactor, now } = sizing;
+    let Sizing { model, compactor, now, .. } = sizing;
     let compactor = compactor.on(move |event| shown.follow(event));
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {

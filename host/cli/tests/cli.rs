@@ -17,6 +17,7 @@ mod cli {
     mod place;
     mod plugins;
     mod programs;
+    mod reported;
     mod samples;
     mod sizes;
     mod summarizer;

@@ -43,13 +43,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use brute_core::{Conversation, MessageId};
+use brute_core::{Conversation, MessageId, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::body::Body;
 use self::carrier::Carrier;
-use self::json::Source;
+use self::json::{Source, View};
 use self::pieces::Pieces;
 use crate::ladder::Wire;
 use crate::models::Provider;
@@ -239,6 +239,29 @@ impl Document {
     /// The most tokens that the reply may have, by `max_completion_tokens` or `max_tokens`.
     pub fn reply_limit(&self) -> Option<u64> {
         self.body().reply_limit()
+    }
+
+    /// What the provider counted, where the input keeps that with each reply or beside the messages as `usage`: with
+    /// how many messages of the conversation each is about, its reply included. Of those that a compaction left, the
+    /// count is of what was there before.
+    pub fn reports(&self) -> Vec<(usize, Usage)> {
+        let messages = self.conversation.messages();
+        let read = |holder: View<'_>| {
+            Usage::read(self.format, &serde_json::from_str(holder.get("usage")?.raw()).ok()?)
+        };
+        let is_reply =
+            |node: View<'_>| node.get("role").is_some_and(|role| role.is_text("assistant"));
+        let wires = self.pieces.wires.iter().zip(&self.pieces.of_wire);
+        let replies = wires.filter_map(|(node, pieces)| {
+            let usage = read(Some(self.source.at(*node)).filter(|node| is_reply(*node))?)?;
+            let end = pieces.end as u64;
+            Some((messages.partition_point(|message| message.id().0 < end), usage))
+        });
+        let mut reports: Vec<_> = replies.collect();
+        let reply = messages.iter().rposition(|message| message.role() == Role::Assistant);
+        let body = self.carrier.body.and_then(|body| read(self.source.at(body)));
+        reports.extend(body.zip(reply).map(|(usage, reply)| (reply + 1, usage)));
+        reports
     }
 
     /// The bytes of what the messages came in: of the whole request, if that is what was read.

@@ -40,6 +40,7 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::{Document, ReadOptions};
     use serde_json::json;
 
     #[test]
@@ -59,6 +60,30 @@ mod tests {
         });
         let usage = Usage::read(Format::Anthropic, &anthropic).unwrap();
         assert_eq!((usage.input, usage.total()), (174_800, 175_100));
+    }
+
+    #[test]
+    fn what_an_input_keeps_is_read_with_what_it_is_about() {
+        let reply = |tokens: u64| json!({"role": "assistant", "content": "ok", "usage": {"prompt_tokens": tokens}});
+        let user = json!({"role": "user", "content": "go", "usage": {"prompt_tokens": 7}});
+        let messages = [user.clone(), reply(10), user.clone(), reply(0), user.clone(), reply(30)];
+        let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+        let body = json!({"messages": messages[..3], "usage": {"prompt_tokens": 40}}).to_string();
+        let anthropic = json!({"system": "Be brief.", "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "go"}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "ok"}],
+                "usage": {"input_tokens": 5, "cache_read_input_tokens": 20, "output_tokens": 1}},
+        ]});
+        for (input, format, reports) in [
+            (lines, Format::OpenaiChat, vec![(2, 10), (6, 30)]),
+            (body, Format::OpenaiChat, vec![(2, 10), (2, 40)]),
+            (anthropic.to_string(), Format::Anthropic, vec![(3, 26)]),
+        ] {
+            let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+            let document = Document::read(input.clone(), &options).unwrap();
+            let read = document.reports().into_iter().map(|(count, usage)| (count, usage.total()));
+            assert_eq!(read.collect::<Vec<_>>(), reports, "{input}");
+        }
     }
 
     #[test]

@@ -97,6 +97,12 @@ impl Budget {
         Self { wire, ..self }
     }
 
+    /// The same room with the bytes of `other`, whose shares are not those of this window then.
+    #[must_use]
+    pub fn with_bytes_of(self, other: &Self) -> Self {
+        Self { wire: other.wire, ..self }
+    }
+
     /// The same room, where bytes on the wire follow from the messages as `wire` says, which is asked only if they are
     /// limited.
     #[must_use]

@@ -51,7 +51,8 @@ impl Anchor {
         (self.counted as f64 + grown).ceil() as u64
     }
 
-    /// Tokens of the provider for each token of the counter.
+    /// Tokens of the provider for each token of the counter: 1 before anything is learned, since a counter that was
+    /// chosen for a model is scaled to what is known of it.
     pub fn ratio(&self) -> f64 {
         self.ratio
     }
@@ -97,8 +98,8 @@ impl Gauge {
     /// later size absurd.
     const RATIOS: (f64, f64) = (0.5, Self::MOST_RATIO);
 
-    /// The most tokens of a provider for one of the counter.
-    pub(crate) const MOST_RATIO: f64 = 3.0;
+    /// The most tokens of a provider for one of the counter that are believed.
+    pub const MOST_RATIO: f64 = 3.0;
 
     /// Takes in that the provider counted `reported` tokens, cached ones and the reply included, where the messages
     /// of the request and the reply are `counted` tokens by the counter. A report of nothing changes nothing.

@@ -95,11 +95,22 @@ async fn run(
 #[tokio::test]
 async fn a_long_run_stays_in_its_window_and_compacts_when_it_is_due_and_only_then() {
     let events = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&events);
+    let anchors = Arc::new(AtomicUsize::new(0));
+    let (told, anchored) = (Arc::clone(&events), Arc::clone(&anchors));
     let subscriber = move |happened: &Told| {
         assert_eq!(&*happened.session, "long");
-        if let Event::Compacted { removed, .. } = &*happened.event {
-            told.lock().unwrap().extend(removed.iter().cloned());
+        match &*happened.event {
+            Event::Compacted { removed, .. } => {
+                told.lock().unwrap().extend(removed.iter().cloned());
+            }
+            Event::CompactStart { anchor: Some(anchor), .. } => {
+                assert!(
+                    anchor.reports() > 1 && (0.9..=1.1).contains(&anchor.ratio()),
+                    "{anchor:?}"
+                );
+                anchored.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
         }
     };
     let guard = Guard::new(policy(WINDOW, Arc::new(Approximate)));
@@ -118,6 +129,7 @@ async fn a_long_run_stays_in_its_window_and_compacts_when_it_is_due_and_only_the
     }
     // Nothing went that nobody was told of.
     assert!(guard.flush(Duration::from_secs(60)));
+    assert_eq!(anchors.load(Ordering::Relaxed), compactions);
     let mut known: Vec<MessageId> = events.lock().unwrap().iter().map(|gone| gone.id()).collect();
     known.extend(
         session.read(|now| now.messages().iter().map(|here| here.id()).collect::<Vec<_>>()),

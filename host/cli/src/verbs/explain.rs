@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use brute_core::{Message, MessageId, PartView, Role, TokenCounter};
 use brute_host::formats::{Document, WriteOptions};
+use serde::Serialize;
 
 use crate::args::{Explain, Global};
 use crate::exit::Done;
+use crate::reported::Reported;
 use crate::setup::Ran;
 use crate::style::{self, BAD, DIM, GOOD, WARN, excerpt, number, styled};
 use crate::{output, report, session, setup};
@@ -22,15 +24,21 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
         setup::say_unknown_tools(&config, &document);
     }
     let sizing = setup::sizing(config, args.room.to, &document)?;
+    let kind = sizing.kind;
+    let reported = Reported::of(&document, &sizing, args.reported);
     let ran = setup::run(global, sizing, &document, true)?;
     let done = &ran.done;
     if args.json {
         let written = document.write(&done.conversation, &WriteOptions::default());
         let messages = session::messages_in(&written, &document, &args.session)?;
-        output::json(&report::Report::of(&document, &ran, messages))?;
+        let report = report::Report::of(&document, &ran, messages);
+        output::json(&Explained { report, provider: reported })?;
         return Ok(report::exit(done));
     }
     let mut text = report::heading(&session::name(&args.session.file), &document, &ran);
+    if let Some(reported) = reported {
+        text.push_str(&reported.text(kind));
+    }
     text.push('\n');
     text.push_str(&report::rungs(&ran));
     text.push('\n');
@@ -41,6 +49,15 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     }
     output::text(&text)?;
     Ok(report::exit(done))
+}
+
+/// What is said for programs.
+#[derive(Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    report: report::Report<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<Reported>,
 }
 
 /// One line for each message that went, came or changed, in the order of the conversation; runs of

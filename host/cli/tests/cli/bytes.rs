@@ -93,7 +93,8 @@ fn every_verb_says_which_limit_it_is() {
      1  tool-results    applied  33,430  2,719  30,711     29      0 [time]
      2  sliding-window  applied   2,719  1,213   1,506      2      0 [time]
 
-    not fitted: 1,213 tokens, 32,217 saved; 100.8 KB on the wire, 2.8 MB saved, still 60.8 KB over on the wire
+    not fitted: 1,213 tokens, 32,217 saved; 100.8 KB on the wire, 2.8 MB saved,
+    still 60.8 KB over on the wire
     in the way:
        100.4 KB  the newest steps (messages 57 to 60): send smaller images and
                  documents, or links to them
