@@ -419,7 +419,7 @@ impl<'c> Descent<'c> {
         limit: Option<TimeLimit>,
         report: &mut RungReport,
     ) -> RungResult {
-        let mut strain = 1;
+        let mut strain = 1_u64;
         loop {
             let round = Instant::now();
             let layer = rung.strategy.clone();
@@ -463,7 +463,7 @@ impl<'c> Descent<'c> {
             self.generation = made;
             let left = self.generation.excess_bytes();
             // Asked for as few tokens as could do, it may have given those that bring no bytes.
-            strain = if left > wanted / 2 { strain * 2 } else { 1 };
+            strain = if left > wanted / 2 { strain.saturating_mul(2) } else { 1 };
             report.rounds += 1;
             report.edits += edits;
             let after = self.size();

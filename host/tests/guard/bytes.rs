@@ -1,8 +1,8 @@
 //! Bytes on the wire as a second limit.
 
 use brute_core::{
-    Host, LayerError, Media, Message, MessageId, Plan, Relief, Strategy, ToolCall, ToolResult,
-    Window, old_messages,
+    Edit, Flow, Host, LayerError, Media, Message, MessageId, Plan, Relief, Strategy, ToolCall,
+    ToolResult, Window, old_messages,
 };
 use brute_host::ladder::{Compaction, Limit};
 use tokio::runtime::Runtime;
@@ -100,6 +100,31 @@ fn a_rung_that_gives_what_brings_no_bytes_is_asked_for_more() {
     assert_eq!(done.outcome, Outcome::Fitted);
     assert!(done.rungs[0].rounds > 2, "{:?}", done.rungs[0]);
     assert!(images(&done.conversation) > 0);
+}
+
+/// Rewrites one old result in each round.
+struct OneByOne;
+
+impl Strategy for OneByOne {
+    fn plan(&self, window: &Window<'_>, _: &dyn Host) -> Result<Plan, LayerError> {
+        let mut results = old_messages(window, 1).filter_map(|message| {
+            let (part, result) = message.result()?;
+            let (message, text) = (message.index(), "-".to_owned());
+            (result.text.len() > 1).then_some(Edit::Rewrite { message, part, text })
+        });
+        Ok(Plan { edits: results.next().into_iter().collect(), flow: Flow::Again })
+    }
+}
+
+#[test]
+fn any_number_of_rounds_may_bring_too_few_bytes() {
+    let mut start = steps(200);
+    let image = Part::Media(Media { kind: "image/png".into(), tokens: 1_105, bytes: MOST });
+    start.push(Role::User, [image]).unwrap();
+    start.push(Role::Assistant, [Part::Text("I see.".into())]).unwrap();
+    let done = compact(&compactor().rung(Rung::new("one-by-one", OneByOne)), start);
+    assert!(matches!(done.outcome, Outcome::Partial { over_by: 0, over_by_bytes: 1.., .. }));
+    assert!(done.rungs[0].rounds > 150, "{:?}", done.rungs[0]);
 }
 
 #[test]
