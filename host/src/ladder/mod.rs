@@ -8,6 +8,7 @@
 mod blockers;
 mod budget;
 mod climb;
+mod compaction;
 mod event;
 mod gauge;
 mod layer;
@@ -17,8 +18,9 @@ mod wire;
 mod worker;
 
 pub use budget::{Budget, BudgetError, Trigger};
-pub(crate) use climb::difference;
-pub use climb::{Compaction, Compactor};
+pub use climb::Compactor;
+pub use compaction::Compaction;
+pub(crate) use compaction::difference;
 pub use event::{Event, Observers};
 pub use gauge::{Anchor, Gauge};
 pub use layer::Layer;
