@@ -92,7 +92,7 @@ fn check_anchored(bencher: Bencher<'_, '_>, messages: usize) {
     bencher
         .with_inputs(|| {
             number += 1;
-            let ready = runtime.block_on(session.before_call(None));
+            let ready = runtime.block_on(session.before_call(None)).expect("no log");
             let [call, result] = step(number);
             let size = session.size(None) + 20;
             let usage = Usage { input: size, output: 20 };
@@ -137,7 +137,9 @@ fn compact(bencher: Bencher<'_, '_>, messages: usize, guard: impl Fn(Policy, &Pa
             number += 1;
             let session = guard.resume(format!("bench-{number}"), conversation.clone());
             runtime.block_on(async {
-                assert!(session.before_call(None).await.compaction.is_none());
+                assert!(
+                    session.before_call(None).await.is_ok_and(|ready| ready.compaction.is_none())
+                );
                 tokio::task::spawn_blocking(|| ()).await.expect("the model has answered");
             });
             let [call, result] = step(messages);
@@ -146,7 +148,7 @@ fn compact(bencher: Bencher<'_, '_>, messages: usize, guard: impl Fn(Policy, &Pa
             session
         })
         .bench_local_values(|session: Session| {
-            let ready = runtime.block_on(session.before_call(None));
+            let ready = runtime.block_on(session.before_call(None)).expect("no log");
             assert!(ready.compaction.is_some_and(|done| done.outcome.fits()));
         });
 }

@@ -63,12 +63,9 @@ struct Options {
 async fn answer(memory: &Memory, client: &Client, tools: &Tools) -> Result<String, Box<dyn Error>> {
     let session = memory.session();
     loop {
-        // Level two, before *every* call: compacts the conversation if it is time to.
-        let ready = session.before_call(memory.schemas()).await;
-        // What the disk does not hold, the model is not told.
-        if let Some(error) = ready.unsynced {
-            return Err(error.into());
-        }
+        // Level two, before *every* call: compacts the conversation if it is time to. What the disk does not hold, the
+        // model is not told.
+        let ready = session.before_call(memory.schemas()).await?;
         let reply = client.ask(memory.request()).await?;
         // What the provider counted is what all sizes are measured by from here on.
         session.after_call(&ready, reply.parts(), reply.usage)?;

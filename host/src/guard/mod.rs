@@ -14,7 +14,7 @@
 //! let guard = Guard::new(Policy::of(&Config::default(), Some("gpt-4o"))?);
 //! let session = guard.session("demo");
 //! session.push(Role::User, [Part::Text("Why does the build fail?".into())])?;
-//! let ready = session.before_call(None).await;
+//! let ready = session.before_call(None).await?;
 //! // Send `session.conversation()` to the model; say what it answered, and what the provider counted for that.
 //! session.after_call(&ready, [Part::Text("A test fails.".into())], None)?;
 //! assert_eq!(session.conversation().len(), 2);

@@ -58,9 +58,6 @@ pub struct Ready {
     /// The compaction that went before it, if one was due. Its outcome says what stands in the way of a conversation
     /// that does not fit; later calls do not say it again.
     pub compaction: Option<Compaction>,
-    /// Why what the model is to see might not outlive a power failure, if it might not; see
-    /// [`sync`](Session::sync). Nothing can be appended then, the answer neither.
-    pub unsynced: Option<LogError>,
     generation: u64,
     messages: usize,
     policies: u64,
@@ -210,10 +207,13 @@ impl Session {
     ///
     /// Belongs before *every* call of the model, inside the loop over its tools. Dropping the future gives up on a
     /// compaction, and leaves the conversation as it was. Needs a tokio runtime with timers.
-    pub async fn before_call(&self, tools: Option<&str>) -> Ready {
-        let mut ready = self.made_ready(tools, None).await;
-        ready.unsynced = self.sync().await.err();
-        ready
+    ///
+    /// # Errors
+    /// If what the model is to see cannot be brought to the disk; see [`sync`](Self::sync). Never without a log.
+    pub async fn before_call(&self, tools: Option<&str>) -> Result<Ready, LogError> {
+        let ready = self.made_ready(tools, None).await;
+        self.sync().await?;
+        Ok(ready)
     }
 
     /// `document` is what the conversation was read from, if it was.
@@ -465,6 +465,6 @@ impl State {
     fn ready(&self, compaction: Option<Compaction>) -> Ready {
         let (generation, messages) = (self.generation, self.conversation.len());
         let policies = self.last_policy.1;
-        Ready { compaction, unsynced: None, generation, messages, policies }
+        Ready { compaction, generation, messages, policies }
     }
 }

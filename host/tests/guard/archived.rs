@@ -52,7 +52,7 @@ fn step(session: &Session, number: usize) {
 async fn compacted(session: &Session, first: usize) -> Vec<Arc<Message>> {
     for number in first.. {
         step(session, number);
-        if let Some(done) = session.before_call(None).await.compaction {
+        if let Some(done) = session.before_call(None).await.unwrap().compaction {
             return done.removed;
         }
     }
@@ -67,15 +67,15 @@ async fn a_compaction_waits_for_nothing_that_was_archived_ahead() {
 
     // Far from a compaction, nothing is written.
     let session = guard.resume("far", steps(40));
-    session.before_call(None).await;
+    session.before_call(None).await.unwrap();
     // The sessions do their work one after the other.
     let session = guard.resume("near", steps(150));
-    assert!(session.before_call(None).await.compaction.is_none());
+    assert!(session.before_call(None).await.unwrap().compaction.is_none());
     let file = folder.path().join("near.jsonl");
     let before = settled(&file, 10_000).await;
     assert!(!folder.path().join("far.jsonl").exists());
     step(&session, 0);
-    session.before_call(None).await;
+    session.before_call(None).await.unwrap();
     let grown = settled(&file, before + 80).await;
     assert!(grown < before + 2_000, "what was there is not written again");
 
@@ -98,7 +98,7 @@ async fn what_was_archived_ahead_and_is_gone_is_archived_again() {
     let archive = Archive::at(folder.path().join("archive"), ArchiveOptions::default());
     let guard = Guard::new(policy(WINDOW, Arc::new(Approximate)).with_archive(archive.clone()));
     let session = guard.resume("one", steps(150));
-    assert!(session.before_call(None).await.compaction.is_none());
+    assert!(session.before_call(None).await.unwrap().compaction.is_none());
     settled(&folder.path().join("archive/one.jsonl"), 10_000).await;
     std::fs::remove_dir_all(folder.path().join("archive")).unwrap();
     let removed = compacted(&session, 0).await;

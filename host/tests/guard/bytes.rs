@@ -161,7 +161,7 @@ async fn a_session_keeps_both_limits_and_asks_again_only_after_growth() {
     );
     let guard = Guard::new(policy);
     let session = guard.resume("pictures", pictured(10, 0));
-    assert!(session.before_call(None).await.compaction.is_none());
+    assert!(session.before_call(None).await.unwrap().compaction.is_none());
     for step in 0..100 {
         let id = format!("more{step}");
         let (name, arguments) = ("screenshot".to_owned(), "{}".to_owned());
@@ -171,7 +171,7 @@ async fn a_session_keeps_both_limits_and_asks_again_only_after_growth() {
         let result = ToolResult { call: id, text: "ok".into(), media, is_error: false };
         session.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
         let before = session.conversation().wire_bytes();
-        let done = session.before_call(None).await.compaction;
+        let done = session.before_call(None).await.unwrap().compaction;
         assert_eq!(done.is_some(), before >= MOST * 7 / 10, "{step}: {before}");
         assert!(session.conversation().wire_bytes() < MOST * 7 / 10);
     }
@@ -181,13 +181,13 @@ async fn a_session_keeps_both_limits_and_asks_again_only_after_growth() {
         vec![image; count]
     };
     session.push(Role::User, shown(25)).unwrap();
-    let first = session.before_call(None).await.compaction.unwrap();
+    let first = session.before_call(None).await.unwrap().compaction.unwrap();
     assert!(!first.outcome.fits());
-    assert!(session.before_call(None).await.compaction.is_none());
+    assert!(session.before_call(None).await.unwrap().compaction.is_none());
     session.push(Role::Assistant, [Part::Text("I see.".into())]).unwrap();
-    assert!(session.before_call(None).await.compaction.is_none());
+    assert!(session.before_call(None).await.unwrap().compaction.is_none());
     session.push(Role::User, shown(2)).unwrap();
-    assert!(session.before_call(None).await.compaction.is_some());
+    assert!(session.before_call(None).await.unwrap().compaction.is_some());
 }
 
 #[tokio::test]

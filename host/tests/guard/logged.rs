@@ -50,9 +50,8 @@ async fn whatever_happens_to_a_conversation_is_in_its_log_when_it_is_acknowledge
     check(&session, &path);
     let mut compactions = 0;
     for index in 0..40 {
-        let ready = session.before_call(None).await;
+        let ready = session.before_call(None).await.unwrap();
         compactions += usize::from(ready.compaction.is_some());
-        assert_eq!(ready.unsynced, None);
         check(&session, &path);
         let id = format!("c{index}");
         session.after_call(&ready, [call(&id)], None).unwrap();
@@ -98,7 +97,7 @@ async fn what_is_appended_during_a_compaction_is_logged_once_and_a_replacement_w
         session.replace(steps(40)).unwrap();
         let before = begun.load(Ordering::Relaxed);
         let calling = session.clone();
-        let call = tokio::spawn(async move { calling.before_call(None).await });
+        let call = tokio::spawn(async move { calling.before_call(None).await.unwrap() });
         while begun.load(Ordering::Relaxed) == before {
             tokio::task::yield_now().await;
         }
@@ -187,7 +186,7 @@ async fn messages_that_went_without_a_summary_do_not_come_back() {
     let session = guard.logged("one", SessionLog::open(&path).unwrap());
     session.replace(steps(20)).unwrap();
     let before = session.conversation();
-    let compaction = session.before_call(None).await.compaction.unwrap();
+    let compaction = session.before_call(None).await.unwrap().compaction.unwrap();
     drop(session);
     let mut loaded = read(&path).conversation;
     assert_eq!(loaded.measure(&Approximate), compaction.after);
@@ -195,7 +194,7 @@ async fn messages_that_went_without_a_summary_do_not_come_back() {
     assert!(removed.clone().all(|gone| !loaded.messages().contains(gone)) && removed.len() > 10);
     // Where a later process goes on there is nothing to compact again.
     let session = guard.logged("one", SessionLog::open(&path).unwrap());
-    assert!(session.before_call(None).await.compaction.is_none());
+    assert!(session.before_call(None).await.unwrap().compaction.is_none());
     assert!(session.conversation() == loaded && loaded.len() < before.len());
 }
 
@@ -219,7 +218,7 @@ async fn a_summary_and_what_it_stands_for_are_never_both_there() {
     session.replace(steps(20)).unwrap();
     for round in 1..4 {
         let before = session.conversation();
-        assert!(session.before_call(None).await.compaction.is_some());
+        assert!(session.before_call(None).await.unwrap().compaction.is_some());
         let saved = session.conversation();
         drop(session);
         session = guard.logged("one", SessionLog::open(&path).unwrap());
@@ -230,7 +229,7 @@ async fn a_summary_and_what_it_stands_for_are_never_both_there() {
         assert_eq!(summaries.map(|(place, _)| place).collect::<Vec<_>>(), [2]);
         assert!(!loaded.messages().contains(&before.messages()[2]));
         for index in 0..20 {
-            let ready = session.before_call(None).await;
+            let ready = session.before_call(None).await.unwrap();
             if ready.compaction.is_some() {
                 break;
             }
@@ -270,7 +269,7 @@ fn of_several_that_append_and_compact_none_loses_what_another_was_told() {
             session.push(Role::User, [Part::Text(said(writer, index))]).unwrap();
             session.push(Role::Assistant, [Part::Text("I see.".into())]).unwrap();
             if index % 3 == 0 {
-                runtime.block_on(session.before_call(None));
+                runtime.block_on(session.before_call(None)).unwrap();
             }
         }
     };

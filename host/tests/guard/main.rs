@@ -89,7 +89,7 @@ async fn what_is_appended_during_a_compaction_is_kept_and_a_second_call_waits_fo
     let (gate, begun) = (Arc::new(Semaphore::new(0)), Arc::default());
     let session = Guard::new(gated(&gate, &begun)).resume("one", steps(40));
     let calls = [session.clone(), session.clone()]
-        .map(|session| tokio::spawn(async move { session.before_call(None).await }));
+        .map(|session| tokio::spawn(async move { session.before_call(None).await.unwrap() }));
     while begun.load(Ordering::Relaxed) == 0 {
         tokio::task::yield_now().await;
     }
@@ -116,7 +116,7 @@ async fn a_compaction_that_is_given_up_or_comes_too_late_leaves_everything_as_it
     assert_eq!(session.conversation(), before);
     let late = {
         let session = session.clone();
-        tokio::spawn(async move { session.before_call(None).await })
+        tokio::spawn(async move { session.before_call(None).await.unwrap() })
     };
     while begun.load(Ordering::Relaxed) < 2 {
         tokio::task::yield_now().await;
@@ -125,7 +125,7 @@ async fn a_compaction_that_is_given_up_or_comes_too_late_leaves_everything_as_it
     gate.add_permits(1);
     assert!(late.await.unwrap().compaction.is_none());
     assert_eq!(session.conversation(), steps(2));
-    assert!(session.before_call(None).await.compaction.is_none());
+    assert!(session.before_call(None).await.unwrap().compaction.is_none());
 }
 
 #[tokio::test]
@@ -155,14 +155,14 @@ async fn another_compactor_is_believed_only_where_it_keeps_the_laws() {
         let guard = Guard::new(policy);
         guard.subscribe(subscriber).unwrap();
         let session = guard.resume("one", steps(40));
-        let call = session.before_call(None).await;
+        let call = session.before_call(None).await.unwrap();
         assert!(matches!(call.compaction.map(|done| done.outcome), Some(Outcome::Nothing { .. })));
         assert_eq!(session.conversation(), steps(40));
         assert!(guard.flush(Duration::from_secs(60)));
         let failures = std::mem::take(&mut *failures.lock().unwrap());
         assert!(failures.len() == 1 && failures[0].starts_with(why), "{failures:?}");
         // It is not asked again until there is something new.
-        assert!(session.before_call(None).await.compaction.is_none());
+        assert!(session.before_call(None).await.unwrap().compaction.is_none());
     }
 }
 
@@ -172,11 +172,11 @@ async fn a_changed_policy_holds_from_the_next_call_on() {
         (policy(WINDOW, Arc::new(Approximate)), policy(1_000_000, Arc::new(Approximate)));
     let guard = Guard::new(wide);
     let (one, other) = (guard.resume("one", steps(300)), guard.resume("other", steps(300)));
-    assert!(one.before_call(None).await.compaction.is_none());
+    assert!(one.before_call(None).await.unwrap().compaction.is_none());
     guard.reload(tight);
-    assert!(one.before_call(None).await.compaction.is_some());
+    assert!(one.before_call(None).await.unwrap().compaction.is_some());
     other.use_policy(policy(1_000_000, Arc::new(Approximate)));
-    assert!(other.before_call(None).await.compaction.is_none());
+    assert!(other.before_call(None).await.unwrap().compaction.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -186,7 +186,7 @@ async fn many_conversations_at_once_come_out_as_they_do_alone() {
         let guard = guard.clone();
         async move {
             let session = guard.resume(format!("{count} steps"), steps(count));
-            session.before_call(Some(TOOLS)).await;
+            session.before_call(Some(TOOLS)).await.unwrap();
             session.conversation()
         }
     };
@@ -222,7 +222,7 @@ async fn what_is_given_up_is_in_the_archive_before_it_is_gone() {
 
     // In code, each message is there by itself.
     let session = Guard::new(archived()).resume("code", steps(300));
-    let removed = session.before_call(None).await.compaction.unwrap().removed;
+    let removed = session.before_call(None).await.unwrap().compaction.unwrap().removed;
     let results = removed.iter().filter_map(|message| Some((message, message.result()?.1)));
     for (message, result) in results {
         let handle = Digest::of_message(message).handle();
@@ -245,7 +245,7 @@ async fn what_is_given_up_is_in_the_archive_before_it_is_gone() {
     guard.subscribe(subscriber).unwrap();
     let session = guard.resume("full", steps(300));
     for _ in 0..3 {
-        assert!(session.before_call(None).await.compaction.is_none());
+        assert!(session.before_call(None).await.unwrap().compaction.is_none());
         assert_eq!(session.conversation(), steps(300));
     }
     assert!(guard.flush(Duration::from_secs(60)));

@@ -69,7 +69,7 @@ async fn run(
     let mut all = Vec::new();
     for index in 0..steps {
         let before = session.read(|conversation| provider.request(conversation));
-        let call = session.before_call(Some(TOOLS)).await;
+        let call = session.before_call(Some(TOOLS)).await.unwrap();
         let estimate = session.size(Some(TOOLS));
         let counted = session.read(|conversation| {
             assert!(Outline::of(conversation.messages()).is_ok());
@@ -211,7 +211,7 @@ async fn most_checks_count_nothing() {
     let (mut silent, mut size, steps) = (0, 1_000, 400);
     for index in 0..steps {
         let before = counter.0.load(Ordering::Relaxed);
-        let call = session.before_call(Some(TOOLS)).await;
+        let call = session.before_call(Some(TOOLS)).await.unwrap();
         silent += usize::from(counter.0.load(Ordering::Relaxed) == before);
         if let Some(compaction) = &call.compaction {
             size = compaction.after;
@@ -253,7 +253,7 @@ async fn a_session_that_goes_on_is_counted_where_it_holds_nobody_up() {
     let counter = Arc::new(OnThis(std::thread::current().id(), AtomicUsize::new(0)));
     let session =
         Guard::new(policy(1_000_000, Arc::clone(&counter) as _)).resume("long", steps(300));
-    assert!(session.before_call(Some(TOOLS)).await.compaction.is_none());
+    assert!(session.before_call(Some(TOOLS)).await.unwrap().compaction.is_none());
     assert!(session.size(Some(TOOLS)) > 20_000);
     // The schemas of the tools.
     assert_eq!(counter.1.load(Ordering::Relaxed), 1);

@@ -16,7 +16,7 @@ async fn results(guard: &Guard) -> Vec<Conversation> {
         let session = guard.resume(name, notation::conversation("system s\nuser go"));
         sessions.push(tokio::spawn(async move {
             for step in 0..200 {
-                session.before_call(None).await;
+                session.before_call(None).await.unwrap();
                 let (id, name, arguments) = (format!("c{step}"), "shell".into(), "{}".into());
                 let call = brute_core::ToolCall { id: id.clone(), name, arguments };
                 session.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
@@ -109,7 +109,7 @@ async fn subscribers_share_what_happened_and_go_when_the_guard_and_its_sessions_
     guard.subscribe(Keeps(one)).unwrap();
     guard.subscribe(Keeps(other)).unwrap();
     let session = guard.resume("one", steps(100));
-    session.before_call(None).await;
+    session.before_call(None).await.unwrap();
     drop((guard, session));
     let (of_one, of_other): (Vec<_>, Vec<_>) = (of_one.iter().collect(), of_other.iter().collect());
     assert!(of_one.len() > 2 && of_one.len() == of_other.len());
@@ -122,7 +122,7 @@ async fn an_event_log_has_all_that_happened_when_it_is_flushed() {
     let path = folder.path().join("events.jsonl");
     let guard = Guard::new(small());
     guard.subscribe(EventLog::append(&path).unwrap()).unwrap();
-    guard.resume("one", steps(100)).before_call(None).await;
+    guard.resume("one", steps(100)).before_call(None).await.unwrap();
     assert!(guard.flush(Duration::from_secs(60)));
     let text = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

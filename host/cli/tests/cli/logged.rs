@@ -101,8 +101,7 @@ async fn go_on(place: &Path, run: u32, acknowledge: fn(&str)) {
         session.push(Role::Tool, [Part::ToolResult(result)]).expect("it waits");
     }
     for step in 0..STEPS {
-        let ready = session.before_call(None).await;
-        assert_eq!(ready.unsynced, None);
+        let ready = session.before_call(None).await.expect("the log takes it");
         let id = format!("c{run}-{step}");
         let call = ToolCall { id: id.clone(), name: "shell".into(), arguments: "{}".into() };
         let parts = [Part::Text(text(run, step, "call")), Part::ToolCall(call)];
@@ -245,7 +244,7 @@ fn an_agent_fills_the_disk() {
     }
     // A compaction that cannot be logged is not made.
     let before = session.conversation();
-    let ready = runtime().block_on(session.before_call(None));
+    let ready = runtime().block_on(session.before_call(None)).expect("there is nothing new");
     assert!(ready.compaction.is_none() && session.conversation() == before);
     let replaced = session.replace(Conversation::default()).expect_err("it is not shorter");
     assert!(session.conversation() == before, "{replaced}");

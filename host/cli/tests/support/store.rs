@@ -229,7 +229,7 @@ fn append(guard: &Guard, path: &Path, said: &str, compact: bool) -> Result<(), F
     session.push(Role::User, [Part::Text(said.to_owned())])?;
     session.push(Role::Assistant, [Part::Text("I see.".to_owned())])?;
     if compact {
-        runtime()?.block_on(session.before_call(None));
+        runtime()?.block_on(session.before_call(None))?;
     }
     Ok(())
 }

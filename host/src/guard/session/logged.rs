@@ -90,8 +90,8 @@ mod tests {
         let session = guard.logged("one", opened);
         session.push(Role::User, text("a")).unwrap();
         assert!(!is_on_disk(&session));
-        let ready = session.before_call(None).await;
-        assert!(is_on_disk(&session) && ready.unsynced.is_none());
+        let ready = session.before_call(None).await.unwrap();
+        assert!(is_on_disk(&session));
         session.after_call(&ready, text("b"), None).unwrap();
         assert!(!is_on_disk(&session));
         session.sync().await.unwrap();
@@ -107,8 +107,7 @@ mod tests {
             let what = log.unsynced().unwrap().unwrap();
             log.note_synced(&what, Err(io::Error::other("unplugged"))).unwrap_err();
         }
-        let ready = session.before_call(None).await;
-        assert!(matches!(ready.unsynced, Some(LogError::Sync { .. })));
+        assert!(matches!(session.before_call(None).await, Err(LogError::Sync { .. })));
         let answered = session.after_call(&ready, text("d"), None);
         assert!(matches!(answered, Err(SessionError::Log(LogError::Sync { .. }))));
         assert!(session.push(Role::User, text("e")).is_err());
