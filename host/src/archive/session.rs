@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,8 +23,8 @@ use crate::truncation::own;
 pub struct Session {
     path: PathBuf,
     seen: Seen,
-    /// Where the file ended when this value had added to it.
-    end: u64,
+    /// How many files stood at this place while this value added to it.
+    files: u64,
 }
 
 /// What is known to be in the file.
@@ -103,7 +105,7 @@ impl Archive {
 
 impl Session {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, seen: Seen::default(), end: 0 }
+        Self { path, seen: Seen::default(), files: 0 }
     }
 
     /// The file.
@@ -116,10 +118,21 @@ impl Session {
         self.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
     }
 
-    /// Whether what this value added is still there: a sweep, or a person, may have removed the file.
+    /// How many files stood at this place, one after the other, while this value added to it: a sweep, or a person, may
+    /// have removed one with all that was in it.
+    pub(crate) fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// Whether the file that this value added to last is still there.
     pub(crate) fn is_there(&self) -> bool {
-        let file = std::fs::metadata(&self.path);
-        self.end > 0 && file.is_ok_and(|file| file.len() >= self.end)
+        let first = &self.seen.first;
+        let begins = |mut file: File| {
+            let mut line = vec![0; first.len()];
+            file.read_exact(&mut line)?;
+            Ok::<_, io::Error>(line == *first && file.metadata()?.len() >= self.seen.end)
+        };
+        !first.is_empty() && File::open(&self.path).and_then(begins).unwrap_or(false)
     }
 
     /// Archives what a compaction gave up, and the way back. When this returns, it is on the disk. Where
@@ -158,6 +171,7 @@ impl Session {
                 }
             }
             Record::Compaction { change: Cow::Borrowed(&change) }.write(lines);
+            seen.changes.push(change);
             messages
         })
     }
@@ -224,29 +238,31 @@ impl Session {
         let torn = file.settle().map_err(failed)?;
         // If this fails half-way, the file is read anew the next time.
         let mut seen = std::mem::take(&mut self.seen);
-        seen.catch_up(&file, &self.path)?;
+        let first = std::mem::take(&mut seen.first);
+        seen.catch_up(&file, &self.path, &first)?;
+        self.files += u64::from(seen.first != first);
         let mut lines = Vec::new();
         if file.end() == 0 {
             Record::first().write(&mut lines);
+            seen.first = lines[..lines.len().saturating_sub(1)].to_vec();
         }
         let messages = write(&mut seen, &mut lines);
         if !lines.is_empty() {
             file.append_to_disk(&lines).map_err(failed)?;
         }
-        // What was just written is read by whoever comes next, this value included.
         let path = self.path.clone();
-        (self.seen, self.end) = (seen, file.end());
+        self.seen = Seen { end: file.end(), ..seen };
         Ok(Kept { path, messages, bytes: lines.len(), torn })
     }
 }
 
 impl Seen {
-    /// Reads what was added since, by others or by this value.
-    fn catch_up(&mut self, file: &Lines, path: &Path) -> Result<(), ArchiveError> {
+    /// Reads what was added since by others, to the file whose first line was `before`.
+    fn catch_up(&mut self, file: &Lines, path: &Path, before: &[u8]) -> Result<(), ArchiveError> {
         let failed = |error: io::Error| ArchiveError::read(path, &error);
-        let first = file.first_line().map_err(failed)?;
-        if first.is_empty() || first != self.first || file.end() < self.end {
-            *self = Self { first, ..Self::default() };
+        self.first = file.first_line().map_err(failed)?;
+        if self.first.is_empty() || self.first != before || file.end() < self.end {
+            *self = Self { first: std::mem::take(&mut self.first), ..Self::default() };
         }
         let bytes = file.read_from(self.end).map_err(failed)?;
         let records = Records::read(&bytes);

@@ -1,7 +1,7 @@
 //! What happened, as lines of JSON in a file.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -35,6 +35,8 @@ pub struct EventLog {
     path: PathBuf,
     /// Events that no line says yet.
     lost: u64,
+    /// Whether the file may end in a piece of a line, which the next one must not be glued to.
+    is_torn: bool,
 }
 
 #[derive(Serialize)]
@@ -51,8 +53,13 @@ impl EventLog {
     /// # Errors
     /// If it cannot be opened.
     pub fn append(path: &Path) -> io::Result<Self> {
-        let (file, _) = own::open_to_append(path)?;
-        Ok(Self { file, path: path.to_owned(), lost: 0 })
+        let (mut file, _) = own::open_to_append(path)?;
+        let mut last = [b'\n'];
+        if file.metadata()?.len() > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+        }
+        Ok(Self { file, path: path.to_owned(), lost: 0, is_torn: last != [b'\n'] })
     }
 
     /// Says what was lost, if a line can be written again.
@@ -65,7 +72,11 @@ impl EventLog {
     /// In one piece, so that several programs may write to one file.
     fn write(&mut self, mut line: String) -> bool {
         line.push('\n');
+        if self.is_torn {
+            line.insert(0, '\n');
+        }
         let written = self.file.write_all(line.as_bytes());
+        self.is_torn = written.is_err();
         written.inspect_err(|error| self.warn(error)).is_ok()
     }
 

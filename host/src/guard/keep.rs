@@ -14,13 +14,28 @@ use crate::ladder::Compaction;
 
 /// The archive of one session, opened when there is something to keep.
 #[derive(Clone, Default)]
-pub(super) struct Keeper(Arc<Mutex<Kept>>);
+pub(super) struct Keeper(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    kept: Mutex<Kept>,
+    ahead: Mutex<Ahead>,
+}
 
 #[derive(Default)]
 struct Kept {
     session: Option<archive::Session>,
     /// Messages that were archived before they went. A message of the same id may say something else by now.
     ahead: HashMap<MessageId, Weak<Message>>,
+    /// In which of the files that stood there.
+    file: u64,
+}
+
+/// What is to be archived ahead. One thread at a time does it, however slow the disk is.
+#[derive(Default)]
+struct Ahead {
+    messages: Vec<Arc<Message>>,
+    is_under_way: bool,
 }
 
 impl Kept {
@@ -34,8 +49,28 @@ impl Kept {
         let known = self.session.take().filter(|known| known.path() == session.path());
         if known.is_none() {
             self.ahead.clear();
+            self.file = 0;
         }
         Ok(self.session.insert(known.unwrap_or(session)))
+    }
+
+    /// Archives those of `messages` that are not yet.
+    fn keep(
+        &mut self,
+        archive: &Archive,
+        name: &str,
+        messages: Vec<Arc<Message>>,
+    ) -> Result<(), ArchiveError> {
+        let may_go = |message: &Arc<Message>| message.role() != Role::System && !self.has(message);
+        let new: Vec<_> = messages.into_iter().filter(may_go).collect();
+        let session = self.session(archive, name)?;
+        session.keep(&new)?;
+        let file = session.files();
+        if std::mem::replace(&mut self.file, file) != file {
+            self.ahead.clear();
+        }
+        self.ahead.extend(new.iter().map(|message| (message.id(), Arc::downgrade(message))));
+        Ok(())
     }
 
     fn has(&self, message: &Arc<Message>) -> bool {
@@ -55,28 +90,35 @@ impl Keeper {
         &self,
         archive: &Archive,
         name: &str,
-        messages: Vec<Arc<Message>>,
+        messages: &[Arc<Message>],
         live: impl FnOnce() -> HashSet<String> + Send + 'static,
     ) {
+        let ahead = &mut *locked(&self.0.ahead);
+        ahead.messages.extend_from_slice(messages);
+        if ahead.messages.is_empty() || std::mem::replace(&mut ahead.is_under_way, true) {
+            return;
+        }
         let (keeper, archive, name) = (self.clone(), archive.clone(), name.to_owned());
         tokio::task::spawn_blocking(move || {
-            let mut kept = locked(&keeper.0);
-            let may_go =
-                |message: &Arc<Message>| message.role() != Role::System && !kept.has(message);
-            let new: Vec<_> = messages.into_iter().filter(may_go).collect();
-            let added = kept.session(&archive, &name).and_then(|session| session.keep(&new));
-            if added.is_ok() {
-                let named = |message: &Arc<Message>| (message.id(), Arc::downgrade(message));
-                kept.ahead.extend(new.iter().map(named));
+            while let Some(messages) = keeper.next_ahead() {
+                // Told of when it is needed, and fails again.
+                let _ = locked(&keeper.0.kept).keep(&archive, &name, messages);
             }
-            drop(kept);
             sweep_if_due(&archive, live);
         });
     }
 
+    /// What is to be archived next; nothing if that is all.
+    fn next_ahead(&self) -> Option<Vec<Arc<Message>>> {
+        let ahead = &mut *locked(&self.0.ahead);
+        let messages = std::mem::take(&mut ahead.messages);
+        ahead.is_under_way = !messages.is_empty();
+        ahead.is_under_way.then_some(messages)
+    }
+
     /// Whether all of `gone` was archived ahead, and is still there.
     fn has_all(&self, archive: &Archive, name: &str, gone: &[Arc<Message>]) -> bool {
-        let mut kept = match self.0.try_lock() {
+        let mut kept = match self.0.kept.try_lock() {
             Ok(kept) => kept,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             // It is being archived just now, for which the agent's thread does not wait.
@@ -108,7 +150,7 @@ impl Keeper {
         let (kept_by, compaction) = (archive.clone(), compaction.clone());
         let document = document.cloned();
         let work = move || {
-            let mut kept = locked(&keeper.0);
+            let mut kept = locked(&keeper.0.kept);
             let session = kept.session(&kept_by, &name)?;
             match document {
                 None => session.keep(&compaction.removed)?,

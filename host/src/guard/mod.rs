@@ -46,7 +46,7 @@ use std::time::{Duration, Instant, SystemTime};
 use brute_core::Conversation;
 
 use self::session::Shared;
-use self::subscriber::Subscription;
+use self::subscriber::{Queue, Subscription};
 use crate::ladder::Observers;
 use crate::session_log::{Opened, SessionLog};
 use crate::truncation::named_in;
@@ -97,14 +97,12 @@ impl Guard {
         // A limit beyond what a clock can say is none.
         let until = Instant::now().checked_add(limit);
         let subscriptions = locked(&self.0.subscriptions);
-        let queues: Vec<_> = subscriptions.iter().map(|one| Arc::clone(one.queue())).collect();
+        // All at once: one that is late takes nothing from the others.
+        let asked: Vec<_> =
+            subscriptions.iter().map(|one| (Arc::clone(one.queue()), one.queue().want())).collect();
         drop(subscriptions);
-        let mut are_done = true;
-        for queue in queues {
-            // After one that is late, too: those behind it are to flush as well.
-            are_done &= queue.flush(until);
-        }
-        are_done
+        let is_done = |(queue, wanted): &(Arc<Queue>, u64)| queue.is_done(*wanted, until);
+        asked.iter().filter(|one| !is_done(one)).count() == 0
     }
 
     /// A new conversation. Its name is what subscribers are told, and should be its own.

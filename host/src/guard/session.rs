@@ -26,12 +26,15 @@ use crate::session_log::{LogError, SessionLog};
 pub struct Session(Arc<Shared>);
 
 pub(super) struct Shared {
-    guard: Guard,
     name: String,
     state: Mutex<State>,
     /// Held while a compaction is under way, and by nobody else.
     flight: tokio::sync::Mutex<()>,
+    /// Held while the log is brought to the disk, and by nobody else.
+    syncing: Mutex<()>,
     keeper: Keeper,
+    /// Dropped last: how the layers of the session's own policy end is told to the guard's subscribers.
+    guard: Guard,
 }
 
 struct State {
@@ -92,7 +95,8 @@ impl Session {
             archived: (0, 0),
         };
         let (state, flight) = (Mutex::new(state), tokio::sync::Mutex::default());
-        Self(Arc::new(Shared { guard, name, state, flight, keeper: Keeper::default() }))
+        let (syncing, keeper) = (Mutex::default(), Keeper::default());
+        Self(Arc::new(Shared { name, state, flight, syncing, keeper, guard }))
     }
 
     pub(super) fn downgrade(&self) -> Weak<Shared> {
@@ -315,7 +319,7 @@ impl Session {
         let messages = conversation.messages().get(from..).unwrap_or_default();
         if !messages.is_empty() {
             let guard = self.0.guard.clone();
-            self.0.keeper.ahead(archive, self.name(), messages.to_vec(), move || guard.names());
+            self.0.keeper.ahead(archive, self.name(), messages, move || guard.names());
         }
         state.archived = (state.generation, state.conversation.len());
     }

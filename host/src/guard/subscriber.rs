@@ -126,12 +126,16 @@ impl Queue {
         self.change(|state| state.put(told, self.most));
     }
 
-    /// Waits until the subscriber is done with all that has happened so far, or it is `until`. Whether it is.
-    pub(super) fn flush(&self, until: Option<Instant>) -> bool {
-        let wanted = self.change(|state| {
+    /// Asks the subscriber to be done with all that has happened so far; how much that is.
+    pub(super) fn want(&self) -> u64 {
+        self.change(|state| {
             state.wanted = state.happened;
             state.wanted
-        });
+        })
+    }
+
+    /// Waits until the subscriber is done with what was `wanted`, or it is `until`. Whether it is.
+    pub(super) fn is_done(&self, wanted: u64, until: Option<Instant>) -> bool {
         let mut state = locked(&self.state);
         while state.done < wanted {
             state = match until.map(|until| until.saturating_duration_since(Instant::now())) {
@@ -221,6 +225,10 @@ mod tests {
         }
     }
 
+    fn flush(queue: &Queue, until: Option<Instant>) -> bool {
+        queue.is_done(queue.want(), until)
+    }
+
     /// A queue for `most`, and both ends of a subscriber that is told of it.
     fn slow(most: usize) -> (Subscription, Sender<()>, Receiver<String>) {
         let (opens, gate) = channel();
@@ -241,12 +249,12 @@ mod tests {
             std::thread::yield_now();
         }
         (1..10).for_each(|number| queue.put(told(number)));
-        assert!(!queue.flush(Some(Instant::now())));
+        assert!(!flush(queue, Some(Instant::now())));
         (0..5).for_each(|_| opens.send(()).unwrap());
         let mut said: Vec<String> = heard.iter().take(7).collect();
         queue.put(told(10));
         opens.send(()).unwrap();
-        assert!(queue.flush(None));
+        assert!(flush(queue, None));
         said.extend(heard.try_iter());
         let wanted = ["0", "1", "2", "3", "4", "lost 5", "flush", "10", "flush"];
         assert_eq!(said, wanted);
@@ -257,7 +265,7 @@ mod tests {
         let (subscription, _opens, heard) = slow(3);
         (0..100_000).for_each(|number| subscription.queue().put(told(number)));
         let begun = Instant::now();
-        assert!(!subscription.queue().flush(Some(begun + Duration::from_millis(20))));
+        assert!(!flush(subscription.queue(), Some(begun + Duration::from_millis(20))));
         let state = locked(&subscription.queue().state);
         assert!(state.items.len() <= 4, "{}", state.items.len());
         assert!(matches!(state.items.back(), Some(Item::Lost(events)) if *events >= 99_996));
@@ -277,6 +285,6 @@ mod tests {
     #[test]
     fn to_wait_for_nothing_takes_no_time() {
         let (subscription, _opens, _heard) = slow(1);
-        assert!(subscription.queue().flush(Some(Instant::now())));
+        assert!(flush(subscription.queue(), Some(Instant::now())));
     }
 }

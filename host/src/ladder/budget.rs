@@ -298,8 +298,12 @@ impl Trigger {
             return;
         }
         let after = |now: u64, most: u64| now.saturating_add((most / Self::MATERIAL).max(1));
-        self.quiet_below = after(budget.request(conversation.measure(counter)), budget.window);
-        if let Some(room) = budget.wire() {
+        let tokens = conversation.measure(counter);
+        // The one that is met starts a compaction where it always does.
+        if tokens > budget.target() {
+            self.quiet_below = after(budget.request(tokens), budget.window);
+        }
+        if let Some(room) = budget.wire().filter(|room| room.over(conversation.wire_bytes()) > 0) {
             self.quiet_below_bytes = after(room.request(conversation.wire_bytes()), room.most());
         }
     }

@@ -3,13 +3,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use brute_core::abi::panic_message;
 use brute_core::{Host, LayerError, Plan, Strategy, Window};
 
 use super::{Event, Observers};
+use crate::limit::within;
 
-/// A strategy with its options, as all copies of a rung share it. The last of them ends it.
+/// How long a layer of a plugin may take to end. Somebody waits for it: the agent, or a person for a report.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// A strategy with its options, as all copies of a rung share it. The last of them ends it: one of a plugin within
+/// five seconds, or it is left behind on a thread.
 ///
 /// Where that fails, those who listened to the compactor that had it last are told by [`Event::LayerEndFailed`];
 /// if nobody did, it is a warning of `tracing`.
@@ -65,16 +71,19 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let Some(mut strategy) = self.strategy.take() else { return };
         // It may be the end of a compactor in the midst of another panic, which a second one would make an abort.
-        let ended = catch_unwind(AssertUnwindSafe(move || {
-            let ended = strategy.end();
-            drop(strategy);
-            ended.map_err(|error| error.to_string())
-        }));
-        let Err(said) =
+        let end = move || {
+            let ended = catch_unwind(AssertUnwindSafe(move || {
+                let ended = strategy.end();
+                drop(strategy);
+                ended.map_err(|error| error.to_string())
+            }));
             ended.unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_message(&*panic))))
-        else {
-            return;
         };
+        let ended = match self.plugin {
+            Some(_) => within(LIMIT, end).flatten(),
+            None => end(),
+        };
+        let Err(said) = ended else { return };
         let (rung, error) = (&self.rung, Layer::blame(self.plugin.as_deref(), &said));
         let listening = self.listening.get_mut().unwrap_or_else(PoisonError::into_inner);
         if listening.is_empty() {

@@ -95,7 +95,7 @@ pub struct Recorded {
 }
 
 /// How far a log is to be brought to the disk.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Unsynced {
     file: Arc<File>,
     end: u64,

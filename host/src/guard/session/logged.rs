@@ -7,7 +7,7 @@ use brute_core::{Conversation, InvalidConversation, MessageId, Part, Role};
 
 use super::{Session, State, locked};
 use crate::formats::ReadError;
-use crate::session_log::{LogError, SessionLog};
+use crate::session_log::{LogError, SessionLog, Unsynced};
 
 /// Why a conversation could not be gone on with. It is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -31,15 +31,28 @@ impl Session {
     /// # Errors
     /// If it cannot be brought there. The log is then closed: nothing can be appended until it is opened again.
     pub async fn sync(&self) -> Result<(), LogError> {
-        let of = |log: &SessionLog| log.unsynced();
-        let Some(what) = locked(&self.0.state).log.as_ref().map_or(Ok(None), of)? else {
+        if self.unsynced()?.is_none() {
             return Ok(());
+        }
+        let session = self.clone();
+        let work = move || {
+            // The system tells of a failure once, and to one: who comes next must know of it.
+            let _one = locked(&session.0.syncing);
+            let Some(what) = session.unsynced()? else { return Ok(()) };
+            let ended = what.sync();
+            let state = &mut *locked(&session.0.state);
+            state.log.as_mut().map_or(Ok(()), |log| log.note_synced(&what, ended))
         };
-        let work = what.clone();
-        let ended = tokio::task::spawn_blocking(move || work.sync()).await;
-        let ended = ended.unwrap_or_else(|_| Err(io::Error::other("it was given up")));
-        let state = &mut *locked(&self.0.state);
-        state.log.as_mut().map_or(Ok(()), |log| log.note_synced(&what, ended))
+        match tokio::task::spawn_blocking(work).await {
+            Ok(ended) => ended,
+            // The runtime ends, and with it what would have been said to the model.
+            Err(_) => self.unsynced().map(|_| ()),
+        }
+    }
+
+    fn unsynced(&self) -> Result<Option<Unsynced>, LogError> {
+        let of = |log: &SessionLog| log.unsynced();
+        locked(&self.0.state).log.as_ref().map_or(Ok(None), of)
     }
 }
 
