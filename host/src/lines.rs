@@ -51,7 +51,8 @@ impl Lines {
             if !is_still_there(&file, path)? {
                 continue;
             }
-            if is_new {
+            // One that died before it came to that left an empty file.
+            if is_new || file.metadata()?.len() == 0 {
                 sync_folder(path)?;
             }
             let (file, path) = (Arc::new(file), path.to_owned());

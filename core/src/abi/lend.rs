@@ -66,6 +66,11 @@ impl<'a> Flat<'a> {
         RawParts_TO::from_ptr(RRef::new(&self.parts), TD_Opaque)
     }
 
+    /// What the host said that panicked over them.
+    pub(super) fn panicked(&self) -> Option<&str> {
+        self.parts.panicked()
+    }
+
     /// What is handed over, but for the parts.
     pub(super) fn raw(&self) -> RawWindow<'_> {
         RawWindow {
@@ -84,9 +89,11 @@ impl<'a> Flat<'a> {
 }
 
 /// The parts of all messages, flattened a block of messages at a time.
-struct Parts<'a> {
+pub(super) struct Parts<'a> {
     window: Window<'a>,
     blocks: Box<[OnceLock<Block<'a>>]>,
+    /// What a counter said that panicked over them.
+    panicked: OnceLock<String>,
 }
 
 /// The parts of some messages in a row, and where among them each message ends.
@@ -101,9 +108,14 @@ impl<'a> Parts<'a> {
     /// that looks at all.
     const BLOCK: usize = 64;
 
-    fn of(window: &Window<'a>) -> Self {
+    pub(super) fn of(window: &Window<'a>) -> Self {
         let blocks = (0..window.len().div_ceil(Self::BLOCK)).map(|_| OnceLock::new()).collect();
-        Self { window: *window, blocks }
+        Self { window: *window, blocks, panicked: OnceLock::new() }
+    }
+
+    /// What the host said that panicked over them.
+    pub(super) fn panicked(&self) -> Option<&str> {
+        self.panicked.get().map(String::as_str)
     }
 
     fn block(&self, index: usize) -> Block<'a> {
@@ -124,8 +136,12 @@ impl RawParts for Parts<'_> {
     fn of(&self, message: u32) -> RSlice<'_, RawPart<'_>> {
         let (block, place) = (message as usize / Self::BLOCK, message as usize % Self::BLOCK);
         let Some(made) = self.blocks.get(block) else { return RSlice::EMPTY };
-        // A counter that panics must not do so below the plugin.
-        let made = made.get_or_init(|| caught(|| self.block(block)).unwrap_or_default());
+        // A counter that panics must not do so below the plugin, whose plan is then not taken.
+        let empty = |said| {
+            self.panicked.get_or_init(|| said);
+            Block::default()
+        };
+        let made = made.get_or_init(|| caught(|| self.block(block)).unwrap_or_else(empty));
         let first =
             place.checked_sub(1).map_or(0, |before| made.ends.get(before).copied().unwrap_or(0));
         let end = made.ends.get(place).copied().unwrap_or(first);

@@ -142,6 +142,7 @@ impl Strategy for PluginLayer {
         let asked = RawHost_TO::from_ptr(RRef::new(&lent), TD_Opaque);
         let planned = self.layer.plan(&flat.raw(), &flat.parts(), &asked);
         let panicked = lent.panicked.lock().ok().and_then(|mut panicked| panicked.take());
+        let panicked = panicked.or_else(|| flat.panicked().map(str::to_owned));
         match (panicked, planned) {
             (Some(said), _) => Err(LayerError::new(format!("the host panicked below it: {said}"))),
             (None, RResult::ROk(plan)) => plan_from_raw(plan),

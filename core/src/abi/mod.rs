@@ -64,7 +64,7 @@ pub const VERSION: u32 = match u32::from_str_radix(VERSION_TEXT, 10) {
     Err(_) => panic!("not a number"),
 };
 
-const VERSION_TEXT: &str = "1";
+const VERSION_TEXT: &str = "2";
 
 /// The symbol that a plugin exports its [`Header`] under; `abi_stable` chose it.
 pub const HEADER_SYMBOL: &str = "_1as_0lib_1header_0root_bmodule_bloader";

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::lend::Flat;
 use super::plugin::{exported, plugin};
+use super::raw::RawParts;
 use super::*;
 use crate::testing::{TestHost, generate};
 use crate::{
@@ -182,6 +183,45 @@ fn a_host_that_panics_fails_the_rung_and_nothing_else() {
     let host = TestHost::answering(10, |_| panic!("no answer"));
     let error = plan("ask", &host).unwrap_err().to_string();
     assert_eq!(error, "the host panicked below it: no answer");
+}
+
+/// Counts nothing, and panics over it.
+struct NoCounter;
+
+impl crate::TokenCounter for NoCounter {
+    fn id(&self) -> &'static str {
+        "none"
+    }
+
+    fn count(&self, _: &str) -> u32 {
+        panic!("no count")
+    }
+
+    fn bounds(&self, _: usize) -> (u32, u32) {
+        (0, 0)
+    }
+}
+
+#[test]
+fn a_counter_that_panics_over_parts_fails_the_rung() {
+    let mut conversation = crate::testing::notation::conversation("user hello");
+    conversation.measure(&Approximate);
+    let outline = conversation.outline();
+    let protection = Protection::of(conversation.messages(), &outline, &[]);
+    let sizes = Sizes { window: 9, used: 9, target: 1 };
+    let window = Window::new(conversation.messages(), &outline, &protection, &Approximate, sizes);
+    let flat = Flat::of(&window).unwrap();
+    assert_eq!(flat.parts().of(0).len(), 1);
+    assert_eq!((flat.panicked(), flat.parts().of(1).len()), (None, 0));
+    let parts = super::lend::Parts::of(&Window::new(
+        conversation.messages(),
+        &outline,
+        &protection,
+        &NoCounter,
+        sizes,
+    ));
+    assert_eq!(RawParts::of(&parts, 0).len(), 0);
+    assert_eq!(parts.panicked(), Some("no count"));
 }
 
 #[test]

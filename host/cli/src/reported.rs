@@ -42,8 +42,12 @@ impl Reported {
                 gauge.observe(tokens, size(reply.map_or(messages.len(), |reply| reply + 1)));
             }
             None => {
+                let (mut known, mut tokens) = (0, 0);
                 for (count, usage) in document.reports() {
-                    gauge.observe(usage.total(), size(count));
+                    let more = messages.get(known..count).unwrap_or_default();
+                    tokens += more.iter().map(|one| u64::from(one.tokens(counter))).sum::<u64>();
+                    known = known.max(count);
+                    gauge.observe(usage.total(), tokens);
                 }
             }
         }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

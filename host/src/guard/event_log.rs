@@ -54,12 +54,8 @@ impl EventLog {
     /// If it cannot be opened.
     pub fn append(path: &Path) -> io::Result<Self> {
         let (mut file, _) = own::open_to_append(path)?;
-        let mut last = [b'\n'];
-        if file.metadata()?.len() > 0 {
-            file.seek(SeekFrom::End(-1))?;
-            file.read_exact(&mut last)?;
-        }
-        Ok(Self { file, path: path.to_owned(), lost: 0, is_torn: last != [b'\n'] })
+        let is_torn = is_torn(&mut file)?;
+        Ok(Self { file, path: path.to_owned(), lost: 0, is_torn })
     }
 
     /// Says what was lost, if a line can be written again.
@@ -76,7 +72,7 @@ impl EventLog {
             line.insert(0, '\n');
         }
         let written = self.file.write_all(line.as_bytes());
-        self.is_torn = written.is_err();
+        self.is_torn = written.is_err() && is_torn(&mut self.file).unwrap_or(true);
         written.inspect_err(|error| self.warn(error)).is_ok()
     }
 
@@ -84,6 +80,16 @@ impl EventLog {
         let (path, error) = (self.path.display(), words_of(error));
         tracing::warn!(%path, error, "an event was not logged");
     }
+}
+
+/// Whether the file ends in a piece of a line: a full disk takes some of it, and so does whoever kills a program.
+fn is_torn(file: &mut File) -> io::Result<bool> {
+    let mut last = [b'\n'];
+    if file.metadata()?.len() > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    Ok(last != [b'\n'])
 }
 
 impl Subscriber for EventLog {
@@ -171,13 +177,28 @@ mod tests {
         assert_eq!(lines(&path).len(), 5);
     }
 
+    #[test]
+    fn a_piece_of_a_line_spoils_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        std::fs::write(&path, "{\"event\":\"layer-st").unwrap();
+        let mut log = EventLog::append(&path).unwrap();
+        for _ in 0..2 {
+            log.told(&told("one", Event::LayerStart { rung: "r".into() }));
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let are_whole: Vec<bool> =
+            text.lines().map(|line| serde_json::from_str::<Value>(line).is_ok()).collect();
+        assert_eq!(are_whole, [false, true, true], "{text}");
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn what_a_full_disk_took_is_said_when_there_is_room_again() {
         let folder = tempfile::tempdir().unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
         let path = folder.path().join("events.jsonl");
-        let mut log = EventLog { file: full, path: path.clone(), lost: 0 };
+        let mut log = EventLog { file: full, path: path.clone(), lost: 0, is_torn: false };
         for _ in 0..10 {
             log.told(&told("one", Event::LayerStart { rung: "r".into() }));
         }

@@ -39,8 +39,14 @@ impl Schemas {
 }
 
 impl Meter {
-    /// Forgets what was learned of another model, or by another counter.
-    pub(super) fn turn_to(&mut self, policy: &Policy) {
+    /// Reports that are believed before what they are about is counted: few enough that a server which leaves out what
+    /// it had in a cache is found out in time, and enough that hardly a check counts.
+    const MOST_UNSEEN: usize = 64;
+
+    /// Forgets what was learned of another model, or by another counter. Whether it is another counter.
+    pub(super) fn turn_to(&mut self, policy: &Policy) -> bool {
+        let counter = policy.counter().id();
+        let is_other = self.of.as_ref().is_some_and(|(known, _)| *known != counter);
         let is_same = |(counter, model): &(&str, Option<String>)| {
             *counter == policy.counter().id() && model.as_deref() == policy.model()
         };
@@ -48,6 +54,7 @@ impl Meter {
             let of = Some((policy.counter().id(), policy.model().map(str::to_owned)));
             *self = Self { of, schemas: std::mem::take(&mut self.schemas), ..Self::default() };
         }
+        is_other
     }
 
     /// Takes in what the provider counted for a request and its reply, which are the first `messages` of the
@@ -67,6 +74,11 @@ impl Meter {
         counter: &dyn TokenCounter,
     ) -> bool {
         let Some((messages, reported)) = self.reports.last() else { return false };
+        // One that says less than any tokenizer makes of what was counted is none; see `Gauge::observe`.
+        let is_odd = (*reported as f64) < Gauge::LEAST_RATIO * self.counted.1 as f64;
+        if is_odd || self.gauge.anchor().is_none() || self.reports.len() > Self::MOST_UNSEEN {
+            return false;
+        }
         let most = conversation.most_tokens(*messages, counter) as f64 * Gauge::MOST_RATIO;
         reported.saturating_add(most as u64) < size
     }

@@ -210,7 +210,7 @@ impl Session {
     /// a size, which has them in it.
     ///
     /// Belongs before *every* call of the model, inside the loop over its tools. Dropping the future gives up on a
-    /// compaction, and leaves the conversation as it was. Needs a tokio runtime with timers.
+    /// compaction that is under way, and leaves the conversation as it was; one that is made already stays. Needs a tokio runtime with timers.
     ///
     /// # Errors
     /// If what the model is to see cannot be brought to the disk; see [`sync`](Self::sync). Never without a log.
@@ -231,10 +231,22 @@ impl Session {
         }
         // A second caller waits for the compaction that is under way, and finds that none is due any more.
         let _flight = self.0.flight.lock().await;
-        let due = match self.due(tools, document) {
-            Ok(ready) => return ready,
-            Err(due) => due,
-        };
+        // Until what is to be sent is what was looked at.
+        loop {
+            match self.due(tools, document) {
+                Ok(ready) => return ready,
+                Err(due) => {
+                    if let Some(ready) = self.compacted(&due, document).await {
+                        return ready;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next call, after the compaction that was due before it; nothing if the conversation became another one
+    /// meanwhile.
+    async fn compacted(&self, due: &Due, document: Option<&Arc<Document>>) -> Option<Ready> {
         let job = Job {
             conversation: due.conversation.fork(),
             budget: due.budget,
@@ -249,24 +261,25 @@ impl Session {
             gen_ai.request.model = due.policy.model(),
         );
         let compaction = due.policy.compact().compact(job).instrument(span).await;
-        if let Err(error) = self.archive(&due, &compaction, document).await {
-            return self.not_made(&due, &compaction, |before, duration| Event::NotArchived {
+        if let Err(error) = self.archive(due, &compaction, document).await {
+            return Some(self.not_made(due, &compaction, |before, duration| Event::NotArchived {
                 before,
                 error: error.to_string(),
                 duration,
-            });
+            }));
         }
-        self.commit(compaction, &due)
+        self.commit(compaction, due)
     }
 
     /// Counts what a session began with, which may be much, where it holds nobody up. Counts stay with the messages.
     async fn count_beginning(&self) {
         let (conversation, policy) = {
             let state = &mut *locked(&self.0.state);
+            let policy = self.turn_to_policy(state);
             if std::mem::replace(&mut state.is_counted, true) {
                 return;
             }
-            (state.conversation.clone(), self.policy_of(state))
+            (state.conversation.clone(), policy)
         };
         let count = move || {
             let counter = &**policy.counter();
@@ -355,8 +368,8 @@ impl Session {
     }
 
     /// Puts what a compaction made of what was due in its place, with what was appended meanwhile behind it, and
-    /// tells how it ended.
-    fn commit(&self, compaction: Compaction, due: &Due) -> Ready {
+    /// tells how it ended. Nothing if the conversation is another one now.
+    fn commit(&self, compaction: Compaction, due: &Due) -> Option<Ready> {
         let Compaction { before, duration, .. } = compaction;
         let (committed, mut ready) = {
             let state = &mut *locked(&self.0.state);
@@ -366,19 +379,20 @@ impl Session {
             Ok(is_committed) => ready.compaction = is_committed.then_some(compaction),
             Err(error) => {
                 let error = error.to_string();
-                return self.not_made(due, &compaction, |before, duration| Event::NotLogged {
-                    before,
-                    error,
-                    duration,
-                });
+                return Some(self.not_made(due, &compaction, |before, duration| {
+                    Event::NotLogged { before, error, duration }
+                }));
             }
         }
         // Told when the session can be asked about it.
         match &ready.compaction {
             Some(compaction) => compaction.tell_end(&self.observers()),
-            None => self.observers().tell(|| Event::Superseded { before, duration }),
+            None => {
+                self.observers().tell(|| Event::Superseded { before, duration });
+                return None;
+            }
         }
-        ready
+        Some(ready)
     }
 
     /// Appends what the model answered to a call, and learns from what its provider counted: unless the conversation is
@@ -421,7 +435,7 @@ impl Session {
         let (last, count) = &mut state.last_policy;
         if !std::ptr::eq(last.as_ptr(), Arc::as_ptr(&policy)) {
             (*last, *count) = (Arc::downgrade(&policy), *count + 1);
-            state.meter.turn_to(&policy);
+            state.is_counted &= !state.meter.turn_to(&policy);
             state.trigger = Trigger::default();
         }
         policy

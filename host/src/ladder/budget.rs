@@ -317,6 +317,24 @@ mod tests {
     use crate::ladder::Gauge;
 
     #[test]
+    fn what_fits_by_one_limit_is_quiet_by_the_other_alone() {
+        let mut conversation = notation::conversation("system s\nuser wordx640");
+        let tokens = conversation.measure(&Approximate);
+        let bytes = conversation.wire_bytes();
+        let budget = Budget::new(2_000, 0, 1_400, tokens + 10).unwrap();
+        let narrow = budget.with_max_bytes(Some(bytes / 2));
+        let mut trigger = Trigger::default();
+        trigger.settle(&narrow, &mut conversation, &Approximate, false);
+        assert_eq!(trigger.quiet_below, 0);
+        assert!(trigger.quiet_below_bytes > bytes);
+        let low = Budget::new(2_000, 0, 1_400, tokens / 2).unwrap();
+        let wide = low.with_max_bytes(Some(bytes * 10));
+        trigger.settle(&wide, &mut conversation, &Approximate, false);
+        assert!(trigger.quiet_below > tokens);
+        assert_eq!(trigger.quiet_below_bytes, 0);
+    }
+
+    #[test]
     fn figures_out_of_order_are_refused() {
         assert_eq!(Budget::new(0, 0, 2, 1), Err(BudgetError::NoWindow));
         assert_eq!(Budget::new(9, 9, 2, 1), Err(BudgetError::NoRoom { reserve: 9, window: 9 }));

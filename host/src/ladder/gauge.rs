@@ -96,15 +96,19 @@ impl Gauge {
 
     /// No tokenizer of a provider is further from the counter than this, so that one odd report cannot make every
     /// later size absurd.
-    const RATIOS: (f64, f64) = (0.5, Self::MOST_RATIO);
+    const RATIOS: (f64, f64) = (Self::LEAST_RATIO, Self::MOST_RATIO);
+
+    /// The fewest tokens of a provider for one of the counter that are believed.
+    pub(crate) const LEAST_RATIO: f64 = 0.5;
 
     /// The most tokens of a provider for one of the counter that are believed.
     pub const MOST_RATIO: f64 = 3.0;
 
     /// Takes in that the provider counted `reported` tokens, cached ones and the reply included, where the messages
-    /// of the request and the reply are `counted` tokens by the counter. A report of nothing changes nothing.
+    /// of the request and the reply are `counted` tokens by the counter. A report of less than any tokenizer makes of
+    /// that changes nothing: some servers count what they did not have in a cache, or nothing at all.
     pub fn observe(&mut self, reported: u64, counted: u64) {
-        if reported == 0 {
+        if reported == 0 || (reported as f64) < Self::LEAST_RATIO * counted as f64 {
             return;
         }
         if let Some((reported_before, counted_before)) = self.newest
@@ -137,6 +141,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_report_of_less_than_there_can_be_says_nothing() {
+        let mut gauge = Gauge::default();
+        gauge.observe(1_000, 900);
+        let before = gauge.anchor();
+        // What one cache did not have, of a hundred times as much.
+        gauge.observe(40, 90_000);
+        assert_eq!(gauge.anchor(), before);
+    }
 
     #[test]
     fn a_report_of_nothing_says_nothing() {

@@ -79,6 +79,21 @@ async fn a_compaction_waits_for_nothing_that_was_archived_ahead() {
     let grown = settled(&file, before + 80).await;
     assert!(grown < before + 2_000, "what was there is not written again");
 
+    // The compaction itself has no message to write.
+    let messages = |file: &Path| {
+        std::fs::read_to_string(file).unwrap().matches("\"record\":\"message\"").count()
+    };
+    let before = messages(&file);
+    let text = "word ".repeat(60_000);
+    let call = ToolCall { id: "large".into(), name: "read".into(), arguments: "{}".into() };
+    let result = ToolResult { call: "large".into(), text, media: Vec::new(), is_error: false };
+    session.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
+    session.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
+    let removed = session.before_call(None).await.unwrap().compaction.unwrap().removed;
+    assert_eq!(messages(&file), before);
+    are_found(&archive, "near", &removed);
+    session.replace(steps(150)).unwrap();
+
     // All of that goes at once, and again after it became other messages.
     for round in 1..4 {
         let removed = compacted(&session, round * 1_000).await;
@@ -101,7 +116,11 @@ async fn what_was_archived_ahead_and_is_gone_is_archived_again() {
     assert!(session.before_call(None).await.unwrap().compaction.is_none());
     settled(&folder.path().join("archive/one.jsonl"), 10_000).await;
     std::fs::remove_dir_all(folder.path().join("archive")).unwrap();
-    let removed = compacted(&session, 0).await;
+    // What comes ahead from here on makes the file anew, with nothing of before in it.
+    step(&session, 0);
+    assert!(session.before_call(None).await.unwrap().compaction.is_none());
+    settled(&folder.path().join("archive/one.jsonl"), 100).await;
+    let removed = compacted(&session, 1).await;
     are_found(&archive, "one", &removed);
 
     // Nor does an archive of before do for the one that a new policy names.

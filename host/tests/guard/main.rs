@@ -121,11 +121,15 @@ async fn a_compaction_that_is_given_up_or_comes_too_late_leaves_everything_as_it
     while begun.load(Ordering::Relaxed) < 2 {
         tokio::task::yield_now().await;
     }
+    // What is there now is looked at in its turn.
+    session.replace(steps(60)).unwrap();
+    gate.add_permits(2);
+    let removed = late.await.unwrap().compaction.unwrap().removed;
+    assert!(removed.iter().all(|message| steps(60).messages().contains(message)));
+    assert!(session.conversation().len() < 60);
     session.replace(steps(2)).unwrap();
-    gate.add_permits(1);
-    assert!(late.await.unwrap().compaction.is_none());
-    assert_eq!(session.conversation(), steps(2));
     assert!(session.before_call(None).await.unwrap().compaction.is_none());
+    assert_eq!(session.conversation(), steps(2));
 }
 
 #[tokio::test]

@@ -43,7 +43,17 @@ fn small() -> Policy {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscriber_that_panics_or_sleeps_or_hangs_hurts_nobody() {
-    let alone = results(&Guard::new(small())).await;
+    let guard = Guard::new(small());
+    let happened = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&happened);
+    guard
+        .subscribe(move |_: &Told| {
+            counts.fetch_add(1, Ordering::Relaxed);
+        })
+        .unwrap();
+    let alone = results(&guard).await;
+    assert!(guard.flush(Duration::from_secs(60)));
+    let happened = happened.load(Ordering::Relaxed);
     assert!(alone.iter().all(|one| one.len() < 300));
 
     let guard = Guard::new(small());
@@ -69,8 +79,11 @@ async fn a_subscriber_that_panics_or_sleeps_or_hangs_hurts_nobody() {
     assert_eq!(results(&guard).await, alone);
     assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
     // Two are not done, and the others are told of everything all the same.
-    let is_told = || panicked.load(Ordering::Relaxed) == heard.lock().unwrap().len();
-    while !guard.flush(Duration::from_millis(200)) && !is_told() {
+    let are_told = || {
+        let heard = heard.lock().unwrap().len();
+        heard == happened && panicked.load(Ordering::Relaxed) == happened
+    };
+    while !guard.flush(Duration::from_millis(200)) && !are_told() {
         assert!(begun.elapsed() < Duration::from_secs(60));
     }
     let heard = std::mem::take(&mut *heard.lock().unwrap());

@@ -42,7 +42,8 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// If it is no conversation in a known format, or one that the provider would refuse. If it cannot be logged.
+    /// If it is no conversation in a known format, or one that the provider would refuse. If it cannot be logged: what
+    /// a compaction made of it is lost then, and the next request goes on from its own messages.
     pub async fn fit(
         &self,
         request: impl Into<Vec<u8>>,
@@ -80,6 +81,7 @@ impl Session {
         state.generation += 1;
         if same < sent {
             state.meter = Meter::default();
+            state.is_counted = false;
             state.trigger = Trigger::default();
         } else if let Some(usage) = usage.filter(|_| reply == Some(Role::Assistant)) {
             state.meter.report(sent + 1, usage.total());

@@ -1,6 +1,5 @@
 //! A session whose conversation is on disk as well.
 
-use std::io;
 use std::sync::Arc;
 
 use brute_core::{Conversation, InvalidConversation, MessageId, Part, Role};
@@ -81,6 +80,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use crate::config::Config;
     use crate::guard::{Guard, Policy};
 
