@@ -1,5 +1,6 @@
 //! What is wrong with a configuration, where, and what to do about it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::shown::shown;
+use crate::summarizers::is_variable;
 
 /// Where a value came from, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,19 +135,49 @@ impl Diagnostic {
         };
         let title = level.primary_title(shown(&self.message));
         let help = self.help.as_ref().map(|help| Level::HELP.message(shown(help)));
+        let text = self.place.as_ref().map(|place| veiled(&place.source.text)).unwrap_or_default();
         let group = match &self.place {
             Some(place) => {
-                let text = place.source.text.as_str();
-                let span = printable(text, &place.span);
+                let span = printable(&text, &place.span);
                 let annotation = AnnotationKind::Primary.span(span);
                 let snippet =
-                    Snippet::source(text).path(shown(&place.source.name)).annotation(annotation);
+                    Snippet::source(&*text).path(shown(&place.source.name)).annotation(annotation);
                 title.element(snippet)
             }
             None => Group::with_title(title),
         };
         renderer.render(&[group.elements(help)])
     }
+}
+
+/// The text with stars over what may be a key, byte for byte: whoever wrote one into a file, against all advice,
+/// need not have it shown and logged as well. That is what follows a name such as `api-key` and is no name of a
+/// variable, and an address with more in it than a server.
+fn veiled(text: &str) -> Cow<'_, str> {
+    let secret = |line: &str| {
+        let lower = line.to_ascii_lowercase();
+        let names = ["api-key", "api_key", "apikey"];
+        if let Some(name) = names.iter().filter_map(|name| lower.find(name)).min() {
+            let value = name + line[name..].find('=')? + 1;
+            let inner = line[value..].trim_start().strip_prefix(['"', '\'']);
+            let inner = inner.and_then(|inner| inner.split(['"', '\'']).next());
+            return (!inner.is_some_and(is_variable)).then_some(value);
+        }
+        let address = lower.find("://")? + 3;
+        line[address..].contains(['@', '?']).then_some(address)
+    };
+    if text.lines().all(|line| secret(line).is_none()) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split_inclusive('\n').map(|line| {
+        let Some(from) = secret(line) else { return line.to_owned() };
+        let star = |char: char| match char {
+            '\n' | '\r' => char.to_string(),
+            char => "*".repeat(char.len_utf8()),
+        };
+        line[..from].chars().map(String::from).chain(line[from..].chars().map(star)).collect()
+    });
+    Cow::Owned(lines.collect())
 }
 
 /// The span, inside the text and on its characters.
@@ -209,6 +241,24 @@ mod tests {
             Source { name: "x".into(), text: "a = 1\nü = 2\n".into(), origin: Origin::User };
         for (byte, position) in [(0, (1, 1)), (5, (1, 6)), (6, (2, 1)), (8, (2, 2)), (99, (3, 1))] {
             assert_eq!(source.position(byte), position, "{byte}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_key_is_not_shown() {
+        for (line, shown) in [
+            (
+                "api-key-env = \"OPENAI_API_KEY\" # a name",
+                "api-key-env = \"OPENAI_API_KEY\" # a name",
+            ),
+            ("api-key = \"sk-ü\"\r\nmodel = \"x\"", "api-key =********\r\nmodel = \"x\""),
+            ("x = [{ API_KEY='sk', y = 1 }]", "x = [{ API_KEY=**************"),
+            ("api-key-env = sk", "api-key-env =***"),
+            ("base-url = \"http://a:b@c\"", "base-url = \"http://******"),
+            ("base-url = \"http://c/v1\"", "base-url = \"http://c/v1\""),
+            ("# api-key", "# api-key"),
+        ] {
+            assert_eq!(veiled(line), shown);
         }
     }
 

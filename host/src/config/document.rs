@@ -45,6 +45,10 @@ pub(super) struct Document {
     /// Who writes summaries. Without this section nobody does, and no `summarize` can be in the ladder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summarizer: Option<SummarizerOptions>,
+    /// Who is asked instead, from the top, where `[summarizer]` gives no answer that can be used. Each has the keys
+    /// of a `[summarizer]`. A request is no larger than each of them takes. A file that has one replaces all of the
+    /// files below it.
+    pub fallback: Vec<SummarizerOptions>,
     /// Models that the table that ships does not know, or knows otherwise.
     pub models: BTreeMap<String, ModelEntry>,
 }
@@ -60,6 +64,7 @@ impl Default for Document {
             keep: KeepOptions::default(),
             plugins: PluginsOptions::default(),
             summarizer: None,
+            fallback: Vec::new(),
             models: BTreeMap::new(),
         }
     }

@@ -26,6 +26,7 @@ mod room;
 mod rungs;
 mod schema;
 mod show;
+mod summarizers;
 #[cfg(test)]
 mod tests;
 mod warnings;
@@ -140,6 +141,8 @@ pub struct Config {
     pub plugins: PluginsOptions,
     /// `[summarizer]`, if there is one.
     pub summarizer: Option<SummarizerOptions>,
+    /// `[[fallback]]`, from the top: who is asked where `[summarizer]` gives no answer.
+    pub fallback: Vec<SummarizerOptions>,
     /// The models that ship, corrected and extended by `[models]`.
     pub models: ModelTable,
     /// `[[ladder]]`, from the top.
@@ -160,6 +163,7 @@ impl Default for Config {
             keep: KeepOptions::default(),
             plugins: PluginsOptions::default(),
             summarizer: None,
+            fallback: Vec::new(),
             models: ModelTable::shipped(),
             ladder: Vec::new(),
             tree: Node::empty(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::document::{fields, rung_fields};
 use super::show::toml_value;
-use crate::layers::{Candidates, Field, Layers, Shape, kebab};
+use crate::layers::{Candidates, Field, Layers, Shape, Variant, kebab};
 
 /// A key that there is no reference for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -188,21 +188,41 @@ fn nested(shape: &Shape, path: &str) -> Vec<Field> {
                 required: true,
                 shape: Shape::Choice(choices.collect()),
             }];
-            for variant in variants {
-                for field in &variant.fields {
-                    match all.iter_mut().find(|known| known.name == field.name) {
-                        Some(_) => {}
-                        None => all.push(Field {
-                            doc: format!("{}\n\nWith `{tag} = \"{}\"`.", field.doc, variant.name),
-                            ..field.clone()
-                        }),
-                    }
-                }
-            }
+            all.extend(with_their_variants(tag, variants));
             below(&all)
         }
         _ => Vec::new(),
     }
+}
+
+/// The keys of variants, each once, with the names of the variants that have it. Where a key is for something else
+/// in another variant, it says that too.
+fn with_their_variants(tag: &str, variants: &[Variant]) -> Vec<Field> {
+    let mut told: Vec<(Field, Vec<String>)> = Vec::new();
+    for variant in variants {
+        for field in &variant.fields {
+            let name = format!("`{tag} = \"{}\"`", variant.name);
+            match told.iter_mut().find(|(known, _)| known == field) {
+                Some((_, names)) => names.push(name),
+                None => told.push((field.clone(), vec![name])),
+            }
+        }
+    }
+    let mut all: Vec<Field> = Vec::new();
+    for (field, names) in told {
+        let doc = format!("{}\n\nWith {}.", field.doc, names.join(" or "));
+        match all.iter_mut().find(|known| known.name == field.name) {
+            Some(known) => {
+                known.doc = format!("{}\n\n{doc}", known.doc);
+                if let Some(default) = field.default.filter(|it| known.default.as_ref() != Some(it))
+                {
+                    known.doc = format!("{} Default: `{}`.", known.doc, toml_value(&default));
+                }
+            }
+            None => all.push(Field { doc, ..field }),
+        }
+    }
+    all
 }
 
 /// The keys, each followed by those below it; a table whose keys are listed is not listed itself.

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use brute_core::Approximate;
-
 use super::amount::Amount;
 use super::check::{Checker, quoted};
 use super::diagnostic::{Diagnostic, Origin, Severity, Source};
@@ -14,7 +12,6 @@ use super::{Config, Sources};
 use crate::layers::Layers;
 use crate::models::{ModelEntry, ModelError, ModelTable};
 use crate::plugins::Plugins;
-use crate::summarizers::SummarizerOptions;
 
 /// How a type says that a key has to be given.
 const MISSING: &str = "missing field ";
@@ -140,7 +137,7 @@ impl Loader {
         place(&tree, &mut read);
         let models = self.models(&tree, read.models);
         let size = self.window(&tree, &read.window, &models);
-        self.summarizer(&tree, read.summarizer.as_ref());
+        self.summarizers(&tree, read.summarizer.as_ref(), &read.fallback, &models);
         let ladder = self.ladder(&tree, has_summarizer);
         self.trigger(&tree, &read.trigger, size);
         self.room(&tree, read.window.reserve, size);
@@ -154,6 +151,7 @@ impl Loader {
             keep: read.keep,
             plugins: read.plugins,
             summarizer: read.summarizer,
+            fallback: read.fallback,
             models,
             ladder,
             tree,
@@ -217,23 +215,6 @@ impl Loader {
             self.report(tree, &path, diagnostic);
         }
         ModelTable::shipped()
-    }
-
-    fn summarizer(&mut self, tree: &Node, options: Option<&SummarizerOptions>) {
-        // Whoever reads a stranger's repository must not run a stranger's program by it.
-        let command = tree.get(&["summarizer", "command"]);
-        if command.is_some_and(|command| command.origin() == Origin::Found) {
-            let message = "a file that was only found here cannot name a program to run";
-            let help = "put `[summarizer]` into your own file, or name this one by `--config`";
-            let diagnostic = Diagnostic::error(message, "summarizer.command").help(help);
-            self.report(tree, &["summarizer", "command"], diagnostic);
-        }
-        let built = options.map(|options| options.build(Arc::new(Approximate)));
-        if let Some(Err(error)) = built {
-            let key = format!("summarizer.{}", error.option);
-            let message = said_of(error.option, error.message);
-            self.report(tree, &["summarizer", error.option], Diagnostic::error(message, key));
-        }
     }
 
     /// The size of the window, if the files say it or name a model that is known.

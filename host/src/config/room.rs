@@ -295,7 +295,8 @@ impl Config {
         let mut compactor = Compactor::new(Arc::clone(&counter), room.budget)
             .keeping(self.keep.tools.iter().cloned());
         if let Some(options) = &self.summarizer {
-            compactor = compactor.summarizer(options.build(counter)?);
+            let built = options.build_all(&self.fallback, &counter, &self.models)?;
+            compactor = compactor.summarizer(built);
         }
         Ok(room.rungs.into_iter().fold(compactor, Compactor::rung))
     }

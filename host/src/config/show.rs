@@ -149,7 +149,7 @@ fn render(layers: &Layers, in_need: RungsInNeed) -> String {
 fn is_section(shape: &Shape) -> bool {
     match shape {
         Shape::Table(_) | Shape::Map(_) | Shape::Tagged { .. } => true,
-        Shape::List(item) => matches!(**item, Shape::Table(_)),
+        Shape::List(item) => matches!(**item, Shape::Table(_) | Shape::Tagged { .. }),
         _ => false,
     }
 }
@@ -198,6 +198,9 @@ fn table(text: &mut String, path: &str, section: &Field, is_set: bool) {
             for field in fields {
                 setting(text, field);
             }
+        }
+        Shape::List(_) => {
+            let _ = writeln!(text, "# [[{path}]]\n# …");
         }
         Shape::Map(item) => {
             let _ = writeln!(text, "# [{path}.NAME]");
@@ -321,10 +324,16 @@ impl Config {
         }
         for field in order.iter().filter(|field| is_section(&field.shape) && field.name != "ladder")
         {
-            if field.name == "window" {
-                self.resolved_window(&mut writer, tree);
-            } else if let Some(Kind::Table(table)) = tree.get(&field.name).map(|e| &e.node.kind) {
-                writer.table(&field.name, table, &field.shape);
+            match tree.get(&field.name).map(|entry| &entry.node.kind) {
+                _ if field.name == "window" => self.resolved_window(&mut writer, tree),
+                Some(Kind::Table(table)) => writer.table(&field.name, table, &field.shape),
+                Some(Kind::List(items)) => {
+                    for table in items.iter().filter_map(Node::table) {
+                        let _ = writeln!(writer.text, "\n[[{}]]", field.name);
+                        table.iter().for_each(|(key, entry)| writer.line(key, &entry.node));
+                    }
+                }
+                _ => {}
             }
         }
         self.resolved_ladder(&mut writer, layers);

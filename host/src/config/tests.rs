@@ -81,6 +81,7 @@ fn line() -> impl Strategy<Value = String> {
         "[truncate.tools.sh]",
         "[keep]",
         "[summarizer]",
+        "[[fallback]]",
         "[models.x]",
         "[[ladder]]",
         "[ladder]",
@@ -107,6 +108,9 @@ fn line() -> impl Strategy<Value = String> {
         "keep-steps",
         "backend",
         "command",
+        "base-url",
+        "api-key-env",
+        "retries",
         "keep_steps",
         "ladder",
         "trigger.compact-at",
@@ -128,6 +132,8 @@ fn line() -> impl Strategy<Value = String> {
         "\"sliding-window\"",
         "\"summarize\"",
         "\"extract\"",
+        "\"openai\"",
+        "\"http://x/v1\"",
         "true",
         "[]",
         "[1]",
@@ -146,16 +152,115 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A file of this origin.
+fn file(origin: Origin, text: &str) -> Option<Source> {
+    Some(Source { name: "brute.toml".into(), text: text.into(), origin })
+}
+
+/// What is wrong with these sources, in short.
+fn refused(sources: &Sources) -> Vec<String> {
+    let diagnostics = load(sources, &layers()).diagnostics;
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    errors.map(|diagnostic| format!("{}: {}", diagnostic.key, diagnostic.message)).collect()
+}
+
+const SERVER: &str =
+    "backend = \"openai\"\nbase-url = \"https://s.example/v1\"\nmodel = \"gpt-4o\"\n";
+
 #[test]
-fn a_file_that_came_with_a_repository_runs_no_program() {
-    let text = "[summarizer]\nbackend = \"command\"\ncommand = [\"rm\", \"-rf\", \".\"]\n";
-    let from = |origin| Source { name: "brute.toml".into(), text: text.into(), origin };
-    let refused = |sources: &Sources| load(sources, &Layers::built_in()).config.is_none();
-    let found = Sources { project: Some(from(Origin::Found)), ..Sources::default() };
-    assert!(refused(&found));
-    assert!(!refused(&Sources { project: Some(from(Origin::Project)), ..Sources::default() }));
-    assert!(!refused(&Sources { user: Some(from(Origin::User)), ..Sources::default() }));
+fn a_file_that_came_with_a_repository_runs_no_program_and_sends_nothing() {
+    let program = "backend = \"command\"\ncommand = [\"rm\", \"-rf\", \".\"]\n";
+    for (summarizer, key) in [(program, "command"), (SERVER, "base-url")] {
+        let extract = "[summarizer]\nbackend = \"extract\"\n";
+        for (text, path) in [
+            (format!("[summarizer]\n{summarizer}"), "summarizer"),
+            (format!("{extract}[[fallback]]\n{summarizer}"), "fallback[0]"),
+        ] {
+            let from = |origin| Sources { project: file(origin, &text), ..Sources::default() };
+            let said = refused(&from(Origin::Found));
+            let [only] = said.as_slice() else { panic!("{text}: {said:?}") };
+            assert!(
+                only.starts_with(&format!("{path}.{key}: a file that was only found")),
+                "{only}"
+            );
+            assert_eq!(refused(&from(Origin::Project)), [""; 0]);
+            let user = Sources { user: file(Origin::User, &text), ..Sources::default() };
+            assert_eq!(refused(&user), [""; 0]);
+        }
+    }
     // What the user says on top of the file is the user's.
-    let own = Sources { set: vec!["summarizer.command = [\"cat\"]".into()], ..found };
-    assert!(!refused(&own));
+    let found = file(Origin::Found, &format!("[summarizer]\n{program}"));
+    let set = vec!["summarizer.command = [\"cat\"]".into()];
+    assert_eq!(refused(&Sources { project: found, set, ..Sources::default() }), [""; 0]);
+}
+
+#[test]
+fn a_file_that_came_with_a_repository_has_no_say_in_who_reads_the_conversation() {
+    let own = format!("[summarizer]\n{SERVER}api-key-env = \"OWN_KEY\"\n");
+    let under = |text: &str| Sources {
+        user: file(Origin::User, &own),
+        project: file(Origin::Found, &format!("[summarizer]\n{text}\n")),
+        ..Sources::default()
+    };
+    for (text, what) in [
+        ("base-url = \"https://other.example\"", "summarizer.base-url: a file that was only found"),
+        ("api-key-env = \"OTHER_SECRET\"", "summarizer.api-key-env: a file that was only found"),
+        ("model = \"gpt-4\"", "summarizer.model: a file that was only found"),
+        ("backend = \"openai\"", "summarizer.backend: a file that was only found"),
+        // Another backend is another summarizer, with nothing of the user's.
+        ("backend = \"anthropic\"", "summarizer: `summarizer` needs `base-url`"),
+    ] {
+        let said = refused(&under(text));
+        assert!(said.iter().any(|said| said.starts_with(what)), "{text}: {said:?}");
+    }
+    for text in ["timeout = \"5s\"", "retries = 0", "window = 2_000", "backend = \"extract\""] {
+        assert_eq!(refused(&under(text)), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_key_goes_to_the_server_that_it_was_written_for() {
+    let own = format!("[summarizer]\n{SERVER}api-key-env = \"OWN_KEY\"\n");
+    let other = "summarizer.base-url = \"https://other.example\"";
+    let key = |name: &str| format!("summarizer.api-key-env = \"{name}\"");
+    let said = |set: &[String]| {
+        refused(&Sources {
+            user: file(Origin::User, &own),
+            set: set.to_vec(),
+            ..Sources::default()
+        })
+    };
+    let words = "summarizer.base-url: `base-url` names another server than `api-key-env` (brute.toml:5) is for";
+    assert_eq!(said(&[other.into()]), [words]);
+    for set in [&[][..], &[other.into(), key("OTHER_KEY")], &[key("X"), other.into()]] {
+        assert_eq!(said(set), [""; 0], "{set:?}");
+    }
+    assert_eq!(said(&[other.into(), key("")]), [""; 0]);
+}
+
+#[test]
+fn a_key_in_a_file_is_refused_and_not_repeated() {
+    const KEY: &str = "sk-planted-0123";
+    for line in [
+        format!("api-key-env = \"{KEY}\""),
+        format!("api-key = \"{KEY}\""),
+        format!("api_key = '{KEY}'"),
+        format!("api-key-env = {KEY}"),
+        format!("api-key-env = [\"{KEY}\"]"),
+        format!("base-url = \"https://me:{KEY}@s.example\""),
+        format!("base-url = \"https://s.example/?key={KEY}\""),
+    ] {
+        let server = match line.starts_with("base-url") {
+            true => "backend = \"openai\"\nmodel = \"gpt-4o\"\n",
+            false => SERVER,
+        };
+        let text = format!("[summarizer]\n{server}{line}\n");
+        let loaded = load(&project(&text), &layers());
+        assert!(loaded.config.is_none(), "{line}");
+        let one_line: String = loaded.diagnostics.iter().map(ToString::to_string).collect();
+        let json = serde_json::to_string(&loaded.diagnostics).unwrap();
+        for told in [render(&loaded.diagnostics, true), one_line, json] {
+            assert!(!told.contains("planted"), "{line}: {told}");
+        }
+    }
 }

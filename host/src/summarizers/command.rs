@@ -12,13 +12,10 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process;
 
-use super::{BoxFuture, Summarizer};
+use super::{BoxFuture, LEAST_WINDOW, MOST_OUTPUT, Summarizer};
 use crate::quantity::Span;
 use crate::system::words_of;
 use crate::truncation::sequences;
-
-/// No summary is as long as this, in bytes; a program that writes more does something else.
-const MOST_OUTPUT: usize = 1 << 20;
 
 /// Bytes that are read at once.
 const BUFFER: usize = 8 * 1024;
@@ -29,9 +26,6 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 /// What of a failed program's standard error is told: so many lines, so many bytes.
 const ERROR_LINES: usize = 5;
 const ERROR_BYTES: usize = 1_000;
-
-/// The smallest window that the `summarize` layer can do anything with, in tokens.
-const LEAST_WINDOW: u32 = 1_024;
 
 /// What `[summarizer]` says with `backend = "command"`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,11 +1,14 @@
-//! What writes summaries: the [`Summarizer`] trait, and the backends that need no network.
+//! What writes summaries: the [`Summarizer`] trait, and the backends.
 //!
-//! `command` asks any program, `extract` picks lines by an algorithm. `[summarizer]` in `brute.toml`
-//! chooses one: [`SummarizerOptions`].
+//! `openai` and `anthropic` ask a model behind a server, `command` asks any program, `extract` picks lines by an
+//! algorithm. `[summarizer]` in `brute.toml` chooses one, and `[[fallback]]` who is asked where it gives no
+//! answer: [`SummarizerOptions`].
 
 mod command;
 mod extract;
+mod fallback;
 mod options;
+mod server;
 
 use std::pin::Pin;
 
@@ -14,6 +17,14 @@ use brute_core::{Completion, CompletionError, Prompt, SummarizerLimits};
 pub use command::{Command, CommandOptions};
 pub use extract::{Extract, ExtractOptions};
 pub use options::SummarizerOptions;
+pub use server::ServerOptions;
+pub(crate) use server::is_variable;
+
+/// No summary is as long as this, in bytes; whoever writes more does something else.
+const MOST_OUTPUT: usize = 1 << 20;
+
+/// The smallest window that the `summarize` layer can do anything with, in tokens.
+const LEAST_WINDOW: u32 = 1_024;
 
 /// A future on the heap, so that a trait object can return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -8,13 +8,21 @@ use brute_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::fallback::InOrder;
+use super::server::{Interface, Server, ServerOptions};
 use super::{BoxFuture, Command, CommandOptions, Extract, ExtractOptions, Summarizer};
+use crate::models::ModelTable;
 use crate::truncation::sequences::plain;
 
 /// Who writes summaries. Without this section nobody does, and the `summarize` layer declines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "backend", rename_all = "kebab-case")]
 pub enum SummarizerOptions {
+    /// A model behind a server that speaks OpenAI's chat completions: OpenAI, OpenRouter, Ollama, llama.cpp,
+    /// vLLM, LM Studio and many more.
+    Openai(ServerOptions),
+    /// A model behind a server that speaks Anthropic's messages.
+    Anthropic(ServerOptions),
     /// Any program: the prompt on its standard input, the summary on its standard output.
     Command(CommandOptions),
     /// No model at all: picks the lines that carry identifiers, decisions, errors and results.
@@ -22,19 +30,46 @@ pub enum SummarizerOptions {
 }
 
 impl SummarizerOptions {
-    /// The summarizer that these options describe. `counter` is the one that measures conversations.
-    /// Its answers have no terminal sequences in them, nor control characters but newline and tab.
+    /// The summarizer that these options describe. `counter` is the one that measures conversations, `models`
+    /// know the windows that are left out. Its answers have no terminal sequences in them, nor control characters
+    /// but newline and tab.
     ///
     /// # Errors
     /// If an option is out of range.
     pub fn build(
         &self,
         counter: Arc<dyn TokenCounter>,
+        models: &ModelTable,
     ) -> Result<Arc<dyn Summarizer>, OptionsError> {
+        let server = |interface, options: &ServerOptions| {
+            Server::build(interface, options.clone(), models).map(|server| Arc::new(Plain(server)))
+        };
         Ok(match self {
+            Self::Openai(options) => server(Interface::Openai, options)?,
+            Self::Anthropic(options) => server(Interface::Anthropic, options)?,
             Self::Command(options) => Arc::new(Plain(Command::build(options.clone())?)),
             Self::Extract(ExtractOptions {}) => Arc::new(Plain(Extract::new(counter))),
         })
+    }
+
+    /// The summarizer that these options describe, and the `fallback`s that are asked in their order where one gives
+    /// no answer that can be used.
+    ///
+    /// # Errors
+    /// If an option is out of range.
+    pub fn build_all(
+        &self,
+        fallback: &[Self],
+        counter: &Arc<dyn TokenCounter>,
+        models: &ModelTable,
+    ) -> Result<Arc<dyn Summarizer>, OptionsError> {
+        let first = self.build(Arc::clone(counter), models)?;
+        if fallback.is_empty() {
+            return Ok(first);
+        }
+        let rest = fallback.iter().map(|options| options.build(Arc::clone(counter), models));
+        let all = std::iter::once(Ok(first)).chain(rest).collect::<Result<_, _>>()?;
+        Ok(Arc::new(InOrder::new(all)))
     }
 }
 
@@ -81,7 +116,7 @@ mod tests {
         for (options, name) in
             [(command.clone(), "command"), (read("backend = \"extract\"").unwrap(), "extract")]
         {
-            let built = options.build(Arc::new(Approximate)).unwrap();
+            let built = options.build(Arc::new(Approximate), &ModelTable::shipped()).unwrap();
             assert_eq!(built.name(), name);
             let written = toml::to_string(&options).unwrap();
             assert_eq!(read(&written), Ok(options));
@@ -92,7 +127,7 @@ mod tests {
     fn what_is_wrong_is_named() {
         for (text, part) in [
             ("", "missing field `backend`"),
-            ("backend = \"ollama\"", "expected `command` or `extract`"),
+            ("backend = \"ollama\"", "expected one of `openai`, `anthropic`, `command`, `extract`"),
             ("backend = \"command\"", "missing field `command`"),
             ("backend = \"command\"\ncommand = [\"x\"]\nmodel = \"y\"", "unknown field `model`"),
             ("backend = \"extract\"\nmodel = \"y\"", "unknown field `model`"),
@@ -114,7 +149,10 @@ mod tests {
         let prompt = Prompt { instructions: String::new(), input: odd.into(), max_tokens: 500 };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         for options in ["backend = \"command\"\ncommand = [\"cat\"]", "backend = \"extract\""] {
-            let summarizer = read(options).unwrap().build(Arc::new(Approximate)).unwrap();
+            let summarizer = read(options)
+                .unwrap()
+                .build(Arc::new(Approximate), &ModelTable::shipped())
+                .unwrap();
             let text = runtime.block_on(summarizer.complete(&prompt)).unwrap().text;
             assert!(text.contains(plain), "{options}: {text:?}");
             let is_odd = |char: char| char.is_control() && char != '\n' && char != '\t';
@@ -131,7 +169,9 @@ mod tests {
             ("command = [\"x\"]\nwindow = 100", "window"),
         ] {
             let options = read(&format!("backend = \"command\"\n{text}")).unwrap();
-            let Err(error) = options.build(Arc::new(Approximate)) else { unreachable!("{text}") };
+            let Err(error) = options.build(Arc::new(Approximate), &ModelTable::shipped()) else {
+                unreachable!("{text}")
+            };
             assert_eq!(error.option, option);
         }
     }

@@ -140,7 +140,7 @@ fn keys_set_on_the_command_line() {
     1 | nope=1
       | ^^^^
       |
-      = help: known keys and sections: `version`, `window`, `trigger`, `truncate`, `archive`, `keep`, `plugins`, `summarizer`, `models` and 1 more
+      = help: known keys and sections: `version`, `window`, `trigger`, `truncate`, `archive`, `keep`, `plugins`, `summarizer`, `fallback` and 2 more
 
     ## no value
     exit 2

@@ -147,6 +147,66 @@ fn a_file_that_came_with_a_folder_runs_no_program() {
     assert_eq!(place.names(), ["brute.toml", "long.json"]);
 }
 
+#[test]
+fn a_file_that_came_with_a_folder_sends_nothing_anywhere() {
+    let place = Place::with([("long.json", &long())]);
+    let summarizer = "backend = \"openai\"\nbase-url = \"https://s.example\"\nmodel = \"gpt-4o\"\napi-key-env = \"HOME\"\n";
+    place.write("brute.toml", format!("[summarizer]\n{summarizer}"));
+    let ended = place.brute("compact long.json --window 8k --to 500");
+    insta::assert_snapshot!(ended.said(), @r#"
+    exit 2
+    error: a file that was only found here cannot say who reads the conversation
+     --> brute.toml:3:12
+      |
+    3 | base-url = "https://s.example"
+      |            ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: put `[summarizer]` into your own file, or name this one by `--config`
+    "#);
+}
+
+#[test]
+fn a_key_is_told_to_nobody_who_reads_what_the_command_says() {
+    use std::io::{Read as _, Write as _};
+    const KEY: &str = "sk-planted-0123456789";
+
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = server.local_addr().expect("an address").port();
+    let asked = std::thread::spawn(move || {
+        let mut seen = String::new();
+        for stream in server.incoming().take(2) {
+            let mut stream = stream.expect("a connection");
+            let mut head = vec![0; 2_048];
+            let read = stream.read(&mut head).expect("a request");
+            seen += &String::from_utf8_lossy(&head[..read]);
+            let body = format!("{{\"error\": {{\"message\": \"bad key {KEY}\"}}}}");
+            let length = body.len();
+            let answer = format!("HTTP/1.1 401 No\r\nContent-Length: {length}\r\n\r\n{body}");
+            stream.write_all(answer.as_bytes()).expect("somebody listens");
+            // Read on, so that what was not read does not reset the connection.
+            while matches!(stream.read(&mut head), Ok(1..)) {}
+        }
+        seen
+    });
+    let place = Place::new();
+    let summarizer = format!(
+        "backend = \"openai\"\nbase-url = \"http://127.0.0.1:{port}\"\nmodel = \"x\"\nwindow = 8_000\napi-key-env = \"PLANTED_KEY\""
+    );
+    let ladder = "[[ladder]]\nlayer = \"summarize\"\n";
+    place.write("own.toml", format!("version = 1\n[summarizer]\n{summarizer}\n{ladder}"));
+    place.write("long.json", long());
+    let line = "long.json --window 8k --to 500 --config own.toml";
+    for verb in ["compact", "explain --json"] {
+        let mut command = place.command(&format!("{verb} {line}"));
+        let ended = command.env("PLANTED_KEY", KEY).output().expect("the built binary runs");
+        let (out, err) = (ended.stdout, ended.stderr);
+        let told = String::from_utf8([out, err].concat()).expect("text");
+        assert!(told.contains("bad key [key]; see to the key in `PLANTED_KEY`"), "{told}");
+        assert!(!told.contains("planted-0123"), "{told}");
+    }
+    assert_eq!(asked.join().expect("it ends").matches(KEY).count(), 2);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_stops_its_summarizer_and_writes_nothing() {

@@ -111,7 +111,8 @@ fn compactor(document: &Document, window: u64, ladder: Ladder) -> Compactor {
     let tools = document.tools_text().map_or(0, |tools| u64::from(counter.count(&tools)));
     let mut compactor = Compactor::new(Arc::clone(&counter), budget.with_overhead(tools));
     if let Some(summarizer) = &config.summarizer {
-        compactor = compactor.summarizer(summarizer.build(counter).unwrap());
+        compactor = compactor
+            .summarizer(summarizer.build_all(&config.fallback, &counter, &config.models).unwrap());
     }
     rungs.into_iter().fold(compactor, Compactor::rung)
 }

@@ -81,6 +81,7 @@ fn every_key_has_a_doc_a_type_and_its_line_in_the_file() {
                     || line.starts_with(&format!("{} = ", field.name))
                     || line.contains(&format!("{last} = "))
                     || line.starts_with(&format!("[{key}"))
+                    || line == format!("[[{}]]", field.name)
                     || line.starts_with(&format!("[{}", key.trim_end_matches(".NAME")))
             };
             // Where a key chooses among others, each choice has a doc of its own.
@@ -122,6 +123,10 @@ fn no_option_in_force_is_in_a_comment() {
 #[test]
 fn every_key_can_be_set_and_is_seen() {
     let base = "[window]\nsize = 100_000\n";
+    let server = |backend: &str, more: &str| {
+        let own = "base-url = \"http://x\", model = \"x\", window = 9_000";
+        format!("{{ backend = \"{backend}\", {own}{more} }}")
+    };
     for (key, value) in [
         ("window.model", "\"gpt-4\""),
         ("window.size", "5000"),
@@ -149,6 +154,12 @@ fn every_key_can_be_set_and_is_seen() {
         ("keep.tools", "[\"todo_write\"]"),
         ("summarizer.backend", "\"extract\""),
         ("summarizer", "{ backend = \"command\", command = [\"x\"], timeout = \"5s\" }"),
+        ("summarizer", "{ backend = \"openai\", base-url = \"http://x\", model = \"gpt-4o\" }"),
+        ("summarizer", &server("anthropic", "")),
+        ("summarizer", &server("openai", ", api-key-env = \"A_KEY\"")),
+        ("summarizer", &server("openai", ", max-tokens = 500")),
+        ("summarizer", &server("openai", ", timeout = \"5s\"")),
+        ("summarizer", &server("openai", ", retries = 0")),
         ("models.\"gpt-4o\".window", "64_000"),
         ("models.\"gpt-4o\".counter", "\"approximate\""),
         ("models.\"gpt-4o\".ratio", "1.5"),
@@ -176,7 +187,7 @@ fn every_key_can_be_set_and_is_seen() {
                 config.trigger,
                 config.truncate,
                 config.keep,
-                config.summarizer,
+                (&config.summarizer, &config.fallback),
                 config.models.find("gpt-4o"),
                 config.ladder
             )

@@ -51,6 +51,18 @@ fn another_backend_starts_afresh() {
 }
 
 #[test]
+fn fallbacks_replace_those_of_the_files_below() {
+    let summarizer = "[summarizer]\nbackend = \"extract\"\n";
+    let two = "[[fallback]]\nbackend = \"extract\"\n[[fallback]]\nbackend = \"command\"\ncommand = [\"x\"]\n";
+    let of_user = Sources { user: user(&format!("{summarizer}{two}")), ..Sources::default() };
+    assert_eq!(good(&of_user).fallback.len(), 2);
+    let shown = good(&of_user).resolved_toml(&layers());
+    assert_eq!(good(&project(&shown)).fallback, good(&of_user).fallback, "{shown}");
+    let one = Sources { set: vec!["fallback = [{ backend = \"extract\" }]".into()], ..of_user };
+    assert_eq!(good(&one).fallback.len(), 1);
+}
+
+#[test]
 fn a_summarizer_brings_summarize_into_the_default_ladder() {
     let names = |sources: &Sources| {
         good(sources).ladder.into_iter().map(|rung| rung.name).collect::<Vec<_>>()

@@ -44,7 +44,7 @@ error: there is no section `[compaction]`
 1 | [compaction]
   |  ^^^^^^^^^^
   |
-  = help: known sections: `window`, `trigger`, `truncate`, `archive`, `keep`, `plugins`, `summarizer`, `models`, `ladder`
+  = help: known sections: `window`, `trigger`, `truncate`, `archive`, `keep`, `plugins`, `summarizer`, `fallback`, `models` and 1 more
 
 error: there is no section `[windw]`
  --> brute.toml:4:2

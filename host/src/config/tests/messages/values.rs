@@ -114,7 +114,7 @@ error: `keep` is "middle", expected `head`, `tail` or `ends`
   = help: `keep`: which part is kept: `head`, `tail` or `ends`
 "#);
 said!(unknown_backend, "[summarizer]\nbackend = \"comand\"\ncommand = [\"x\"]\n[[ladder]]\nlayer = \"summarize\"\n", @r#"
-error: `backend` is "comand", expected `command` or `extract`
+error: `backend` is "comand", expected `openai`, `anthropic`, `command` or `extract`
  --> brute.toml:2:11
   |
 2 | backend = "comand"
