@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Result, codegen, model_server, project, tidy};
+use crate::{Result, codegen, mock_server, model_server, project, tidy};
 
 /// A step of the run.
 struct Step {
@@ -85,9 +85,16 @@ static STEPS: &[Step] = &[
         work: Work::Verb { name: "codegen", args: &["--check"], run: codegen::run },
     },
     Step {
+        name: "contract",
+        work: Work::Where {
+            what: "the model backends, against a server of others that answers as the providers do",
+            run: mock_server::test,
+        },
+    },
+    Step {
         name: "model",
         work: Work::Where {
-            what: "the agent in `examples/`, against a real model server",
+            what: "the agent in `examples/` and the model backends, against a real model server",
             run: model_server::test,
         },
     },

@@ -10,11 +10,13 @@ mod ci;
 mod codegen;
 mod folders;
 mod metadata;
+mod mock_server;
 mod model_server;
 mod new_plugin;
 mod plugins;
 mod project;
 mod sample;
+mod server;
 mod tidy;
 
 use std::process::ExitCode;

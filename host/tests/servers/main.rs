@@ -2,8 +2,10 @@
 //! were written by others (`cargo xtask ci --step contract`).
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod contract;
 mod faults;
 mod ladder;
+mod model;
 mod peer;
 mod private;
 mod retries;
