@@ -82,7 +82,7 @@ keep-steps = 2
 # [[ladder]]
 # layer = "summarize"
 
-# The summarizer: this one needs no model; `backend = "command"` runs a program of yours.
+# The summarizer: this one needs no model; `"openai"` and `"anthropic"` ask one, `"command"` runs a program.
 # [summarizer]
 # backend = "extract"
 "#;
