@@ -2,42 +2,51 @@
 
 use brute_core::{Completion, Stop};
 
+use crate::{reasoning, record};
+
 /// The summary in `completion`: without reasoning, without a wrapper, and only if it is one.
 ///
 /// # Errors
 /// Why it is none.
-pub(crate) fn summary_in(completion: &Completion) -> Result<&str, &'static str> {
+pub(crate) fn summary_in(completion: &Completion) -> Result<String, &'static str> {
     match completion.stop {
         Stop::ToolCall => return Err("the summarizer called a tool instead of writing a summary"),
         Stop::Length => return Err("the summary was cut at its length limit"),
         Stop::End => {}
     }
-    let text = without_reasoning(&completion.text).ok_or("the summarizer only reasoned")?;
-    let text = without_code_fence(text);
+    let text = without_template(&completion.text);
+    let text = reasoning::without_reasoning(text).ok_or("the summarizer only reasoned")?;
+    let text = without_code_fence(text.trim());
     if text.is_empty() {
         return Err("the summarizer answered nothing");
     }
     if is_tool_syntax(text) {
         return Err("the summarizer wrote a tool call instead of a summary");
     }
-    Ok(text)
+    if text.lines().any(record::is_fence) {
+        return Err("the summarizer wrote its request down instead of a summary");
+    }
+    Ok(text.to_owned())
 }
 
-/// What follows the blocks of reasoning at the head of `text`; nothing if one does not end.
-fn without_reasoning(text: &str) -> Option<&str> {
-    const TAGS: [&str; 4] = ["think", "thinking", "reasoning", "analysis"];
-    let mut text = text.trim();
-    loop {
-        let opened = TAGS.into_iter().find(|tag| {
-            let rest = text.strip_prefix('<').and_then(|rest| rest.strip_prefix(tag));
-            rest.is_some_and(|rest| rest.starts_with('>'))
-        });
-        let Some(tag) = opened else {
-            return Some(text);
-        };
-        let (_, rest) = text.split_once(&format!("</{tag}>"))?;
-        text = rest.trim();
+/// What servers that do not know a model's template leave of it: the marks around an answer.
+fn without_template(text: &str) -> &str {
+    const FINAL: &str = "<|channel|>final<|message|>";
+    const ENDS: [&str; 8] = [
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|end|>",
+        "<|return|>",
+        "<|endoftext|>",
+        "<end_of_turn>",
+        "<eos>",
+        "</s>",
+    ];
+    let mut text = text.rsplit_once(FINAL).map_or(text, |(_, text)| text).trim();
+    while let Some(rest) = ENDS.into_iter().find_map(|end| text.strip_suffix(end)) {
+        text = rest.trim_end();
     }
+    text
 }
 
 /// A whole answer in a Markdown fence is what the fence holds.
@@ -140,7 +149,7 @@ mod tests {
 
     fn read(text: &str) -> Result<String, &'static str> {
         let completion = Completion { text: text.to_owned(), stop: Stop::End };
-        summary_in(&completion).map(str::to_owned)
+        summary_in(&completion)
     }
 
     #[test]
@@ -159,6 +168,9 @@ mod tests {
             "```json\n{\"name\": \"read\", \"parameters\": {}}\n```",
             "(calls read) {\"path\":\"x\"}",
             "[TOOL_CALLS] read",
+            "a\n[THINK]still at it",
+            "<|channel|>final<|message|><|return|>",
+            "<<<record 5c1e0a77>>>\n[user]\nhi",
         ] {
             assert!(read(text).is_err(), "{text}");
         }
@@ -173,6 +185,15 @@ mod tests {
             ("Goal: fine.", "Goal: fine."),
             ("<think>hm\n</think>\n\nGoal", "Goal"),
             ("<analysis>a</analysis><think>b</think> Goal", "Goal"),
+            ("let me see\n</think>\nGoal", "Goal"),
+            ("<THINK>a</THINK>\nGoal\n<think>more\nof it</think>\nNext", "Goal\n\nNext"),
+            ("[THINK]a[/THINK]Goal", "Goal"),
+            (
+                "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>Goal<|return|>",
+                "Goal",
+            ),
+            ("Goal<|im_end|>\n<|endoftext|>", "Goal"),
+            ("The answer has `</think>` in it.", "The answer has `</think>` in it."),
             ("```markdown\n## Objective\nx\n```", "## Objective\nx"),
             ("The parser fails on `<tool_call>` tags.", "The parser fails on `<tool_call>` tags."),
             ("Set {\"name\": 1}", "Set {\"name\": 1}"),

@@ -10,7 +10,9 @@
 
 mod answer;
 mod clip;
+mod harmless;
 pub mod identifiers;
+mod reasoning;
 pub mod record;
 mod request;
 mod sections;
@@ -108,7 +110,7 @@ impl Strategy for Summarize {
                     let summary =
                         answer::summary_in(&completion).map_err(LayerError::summarizer)?;
                     return Round { window, host, longest: self.options.max_tokens }
-                        .plan(&request, summary);
+                        .plan(&request, &summary);
                 }
                 Err(CompletionError::TooLong { limit: said }) => {
                     limit = smaller(request.size.min(limit), said);

@@ -2,6 +2,7 @@
 
 use brute_core::{Host, LayerError, PartView, Prompt, Window};
 
+use crate::harmless::harmless;
 use crate::stretch::{Stretch, Terms, Unit};
 use crate::{clip, identifiers, record};
 
@@ -125,7 +126,7 @@ impl<'w> Writer<'_, 'w> {
             "" => record::NOT_STATED.to_owned(),
             goal => {
                 let budget = (self.limit / GOAL_SHARE).min(LONGEST_GOAL);
-                clip::clip(goal, budget, &|text| self.count(text))
+                harmless(&clip::clip(&harmless(goal), budget, &|text| self.count(text)))
             }
         }
     }
@@ -199,7 +200,7 @@ impl<'w> Writer<'_, 'w> {
             let budget = cap.saturating_sub(count(heading) + 1);
             let body = clip::clip(body, budget, &count);
             // A cut may leave a line that looks like a heading.
-            format!("{heading}\n{}\n", record::escape(body.trim_end_matches('\n')))
+            format!("{heading}\n{}\n", harmless(body.trim_end_matches('\n')))
         };
         let clipped = messages.into_iter().zip(sizes);
         Ok(clipped.map(|(text, size)| if size > cap { clip(text) } else { text }).collect())
