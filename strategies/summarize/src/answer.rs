@@ -1,6 +1,6 @@
 //! What of the summarizer's answer can be used, and the text that goes into the conversation.
 
-use brute_core::{Completion, Stop};
+use brute_core::{Completion, Mark, Stop};
 
 use crate::{reasoning, record};
 
@@ -100,6 +100,11 @@ const INTRODUCTION_HEAD: &str = "This is a summary of earlier talk: a record of 
 const INTRODUCTION_BACK: &str = "; to have them back one by one, the first: ";
 const INTRODUCTION_TAIL: &str = ".\n\n";
 
+/// What a summary in a conversation says, without the mark and the introduction.
+pub(crate) fn body_of(text: &str) -> &str {
+    without_introduction(Mark::split(text).map_or(text, |(_, body)| body))
+}
+
 /// The body of a summary without the introduction.
 pub(crate) fn without_introduction(body: &str) -> &str {
     let rest = body.strip_prefix(INTRODUCTION_HEAD).and_then(|rest| {
@@ -110,37 +115,6 @@ pub(crate) fn without_introduction(body: &str) -> &str {
         }
     });
     rest.unwrap_or(body)
-}
-
-/// The heading of the identifiers that were carried mechanically.
-const SEEN: &str = "\n\n## Identifiers seen";
-
-/// Those of `candidates` that `summary` does not name, as many as fit into `budget` tokens, ready to be
-/// appended. Empty if none does.
-pub(crate) fn identifiers_beside<'a>(
-    summary: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-    budget: u64,
-    count: &dyn Fn(&str) -> u64,
-) -> String {
-    let mut section = String::from(SEEN);
-    let mut left = budget.saturating_sub(count(SEEN));
-    let mut any = false;
-    for candidate in candidates {
-        // Inside another one it is there, too.
-        if summary.contains(candidate) || section.contains(candidate) {
-            continue;
-        }
-        let line = format!("\n{candidate}");
-        let tokens = count(&line);
-        if tokens > left {
-            break;
-        }
-        left -= tokens;
-        section.push_str(&line);
-        any = true;
-    }
-    if any { section } else { String::new() }
 }
 
 #[cfg(test)]
@@ -210,16 +184,5 @@ mod tests {
             assert_eq!(without_introduction(&body), "Goal");
         }
         assert_eq!(without_introduction("Goal"), "Goal");
-    }
-
-    #[test]
-    fn identifiers_fill_the_room_that_is_left() {
-        let words = |text: &str| text.split_whitespace().count() as u64;
-        let section =
-            |budget| identifiers_beside("has a.rs", ["a.rs", "b.rs", "c.rs"], budget, &words);
-        assert_eq!(section(0), "");
-        assert_eq!(section(3), "");
-        assert_eq!(section(4), "\n\n## Identifiers seen\nb.rs");
-        assert_eq!(section(9), "\n\n## Identifiers seen\nb.rs\nc.rs");
     }
 }

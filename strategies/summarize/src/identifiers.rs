@@ -31,6 +31,8 @@ pub struct Identifier<'a> {
     pub count: usize,
     /// The index of the last text that it occurs in.
     pub last: usize,
+    /// The weights of these texts together.
+    pub weight: usize,
 }
 
 /// The identifiers in `texts`, each once: those in the most texts first, and of these the most recently
@@ -45,12 +47,22 @@ pub struct Identifier<'a> {
 /// assert_eq!(texts, ["src/main.rs", "E0308"]);
 /// ```
 pub fn identifiers<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Identifier<'a>> {
+    weighed(texts.into_iter().map(|text| (text, 1)))
+}
+
+/// The identifiers in texts that count so much each: what somebody says is used again sooner than what a
+/// tool printed.
+pub fn weighed<'a>(texts: impl IntoIterator<Item = (&'a str, usize)>) -> Vec<Identifier<'a>> {
     let mut found: HashMap<&str, Identifier<'_>> = HashMap::new();
-    for (last, text) in texts.into_iter().enumerate() {
+    for (last, (text, weight)) in texts.into_iter().enumerate() {
         scan(text, &mut |kind, text| {
-            let seen = found.entry(text).or_insert(Identifier { kind, text, count: 1, last });
-            seen.count += usize::from(seen.last != last);
-            seen.last = last;
+            let first = Identifier { kind, text, count: 1, last, weight };
+            let seen = found.entry(text).or_insert(first);
+            if seen.last != last {
+                seen.count += 1;
+                seen.weight = seen.weight.saturating_add(weight);
+                seen.last = last;
+            }
         });
     }
     let mut found: Vec<_> = found
@@ -58,7 +70,7 @@ pub fn identifiers<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Identifi
         .filter(|found| found.kind != IdentifierKind::Symbol || found.count > 1)
         .collect();
     found.sort_by(|a, b| {
-        let rank = |found: &Identifier<'a>| (found.weight(), found.last);
+        let rank = |found: &Identifier<'a>| (found.worth(), found.last);
         rank(b).cmp(&rank(a)).then_with(|| a.text.cmp(b.text))
     });
     found
@@ -66,10 +78,10 @@ pub fn identifiers<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Identifi
 
 impl Identifier<'_> {
     /// A symbol is half as telling as the rest: it can be found again by reading the file.
-    fn weight(&self) -> usize {
+    pub(crate) fn worth(&self) -> usize {
         match self.kind {
-            IdentifierKind::Symbol => self.count,
-            _ => self.count.saturating_mul(2),
+            IdentifierKind::Symbol => self.weight,
+            _ => self.weight.saturating_mul(2),
         }
     }
 }

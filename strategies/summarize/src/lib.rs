@@ -6,30 +6,33 @@
 //! message in the place of what it stands for. The host asks again while the conversation is over
 //! target. A round that fails leaves everything as the round before left it.
 //!
-//! [`identifiers`] and [`record`] are public for summarizers that work without a model.
+//! [`identifiers`], [`record`] and [`said`] are public for summarizers that work without a model.
 
 mod answer;
 mod clip;
 mod harmless;
 pub mod identifiers;
+mod ledger;
 mod reasoning;
 pub mod record;
 mod request;
+pub mod said;
 mod sections;
 mod stretch;
+mod struck;
 #[cfg(test)]
 mod tests;
 
 use brute_core::{
     CompletionError, Configure, Edit, Flow, Host, LayerError, LogLevel, Mark, MarkKind,
-    OptionsError, Plan, Role, Strategy, Window,
+    OptionsError, PartView, Plan, Role, Strategy, Window,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::request::{Request, Writer};
+use crate::request::{KEPT_SHARE, Request, Writer};
 pub use crate::sections::{SECTIONS, missing_sections};
-use crate::stretch::{LEAST_ANSWER, Stretch, Terms, Unit};
+use crate::stretch::{LEAST_ANSWER, Stretch, Sum, Terms, Unit};
 
 /// The answer takes at most this share of the summarizer's window; the rest is for the record.
 const ANSWER_SHARE: u64 = 4;
@@ -134,12 +137,12 @@ fn smaller(size: u64, said: Option<u64>) -> u64 {
 
 impl Summarize {
     /// The request of this round, at most `limit` tokens with its answer; none if there is nothing to give.
-    fn request<'w>(
+    fn request(
         &self,
-        window: &Window<'w>,
+        window: &Window<'_>,
         host: &dyn Host,
         limit: u64,
-    ) -> Result<Option<Request<'w>>, LayerError> {
+    ) -> Result<Option<Request>, LayerError> {
         let terms = self.terms(window, host, limit)?;
         let keep_steps = usize::try_from(self.options.keep_steps).unwrap_or(usize::MAX);
         let Some(stretch) = Stretch::choose(window, keep_steps, &terms) else {
@@ -163,7 +166,8 @@ impl Summarize {
         });
         let back = (0..window.len()).find_map(|message| host.retrieval(message));
         let head = text_of(window.sizes().used, back.as_deref(), "");
-        Ok(Terms { most, overhead: u64::from(host.count(&head)) + framing + 1, framing })
+        let overhead = u64::from(host.count(&head)) + framing + 1;
+        Ok(Terms { most, overhead, framing, summaries: limit / ANSWER_SHARE })
     }
 }
 
@@ -188,50 +192,89 @@ struct Round<'a, 'w> {
 }
 
 impl Round<'_, '_> {
-    fn plan(&self, request: &Request<'_>, summary: &str) -> Result<Plan, LayerError> {
-        let gone: u64 = request.units.iter().map(|unit| unit.tokens).sum();
-        let answered = self.count(summary);
+    fn plan(&self, request: &Request, answer: &str) -> Result<Plan, LayerError> {
+        let gone = Sum::of(&request.units).gone;
+        let answer = sections::without_kept(answer);
+        let answered = self.count(&answer);
         if answered + request.terms.overhead >= gone {
             return Err(not_smaller(answered, gone));
         }
-        let missing = missing_sections(summary);
-        if !missing.is_empty() {
-            let missing = missing.join(", ");
-            self.host.log(LogLevel::Info, &format!("the summary has no section {missing}"));
-        }
-        let summary = self.bounded(summary, gone, request);
+        let answer = self.checked(&answer, request);
         let count = |text: &str| self.count(text);
-        let left = request.longest.saturating_sub(self.count(&summary));
-        let carried = request.identifiers.iter().copied();
-        let carried = answer::identifiers_beside(&summary, carried, left, &count);
+        let share = request.longest / KEPT_SHARE;
+        let said = request.kept.said.section(&answer, share, &count);
+        // What the user said is worth more than the words of a summarizer that said more than it was asked.
+        let room = gone.saturating_sub(request.terms.overhead + self.count(&said) + 1);
+        let summary = self.bounded(&answer, self.count(&said), gone, request);
+        let summary = match self.count(&summary) > room {
+            true => clip::clip(&summary, room, &count),
+            false => summary,
+        };
+        let with_said = format!("{summary}{said}");
+        let left = request.longest.saturating_sub(self.count(&with_said)).max(share);
+        let ledger = request.kept.ledger.section(&with_said, left, &count);
         let messages = self.messages_in(&request.units);
         let mut places = request.units.iter().flat_map(|unit| unit.span.clone());
         let back = places.find_map(|message| self.host.retrieval(message));
-        let text = [format!("{summary}{carried}"), summary]
+        let fits = |text: &String| {
+            let tokens = self.count(text) + request.terms.framing;
+            tokens < gone && (tokens <= u64::from(self.longest) + request.terms.overhead)
+        };
+        let text = [format!("{with_said}{ledger}"), with_said, summary]
             .iter()
             .map(|summary| text_of(messages, back.as_deref(), summary))
-            .find(|text| self.count(text) + request.terms.framing < gone)
+            .find(fits)
             .ok_or_else(|| not_smaller(answered, gone))?;
         Ok(Plan { edits: self.edits(&request.units, &text), flow: Flow::Again })
     }
 
-    /// The summary, clipped if it is longer than the option allows, or longer than what was asked for
-    /// and by that over the target.
-    fn bounded(&self, summary: &str, gone: u64, request: &Request<'_>) -> String {
+    /// The answer with an objective, and without paths that nobody named.
+    fn checked(&self, answer: &str, request: &Request) -> String {
+        let missing = missing_sections(answer);
+        if !missing.is_empty() {
+            let missing = missing.join("`, `");
+            self.host.log(LogLevel::Info, &format!("the summary has no section `{missing}`"));
+        }
+        let spans = request.units.iter().map(|unit| unit.span.clone());
+        let messages = spans.flat_map(|span| self.window.messages(span));
+        let texts = messages.flat_map(|message| message.parts()).filter_map(|part| match part {
+            PartView::Text(text) => Some(text),
+            PartView::ToolCall { arguments, .. } => Some(arguments),
+            PartView::ToolResult(result) => Some(result.text),
+            _ => None,
+        });
+        let asked = [request.prompt.instructions.as_str(), request.prompt.input.as_str()];
+        let texts: Vec<&str> = texts.chain(asked).collect();
+        let (answer, invented) = struck::struck(answer, &texts);
+        if invented > 0 {
+            let message =
+                format!("paths that the record does not have were struck out: {invented}");
+            self.host.log(LogLevel::Info, &message);
+        }
+        match sections::section(&answer, "Objective") {
+            Some(_) => answer,
+            None => sections::with_objective(&answer, &request.kept.objective),
+        }
+    }
+
+    /// The summary, clipped if with `kept` tokens beside it is longer than the option allows, or longer
+    /// than what was asked for and by that over the target.
+    fn bounded(&self, summary: &str, kept: u64, gone: u64, request: &Request) -> String {
         let count = |text: &str| self.count(text);
         let sizes = self.window.sizes();
         let asked = request.longest;
         let left = |answer: u64| sizes.used.saturating_sub(gone) + request.terms.overhead + answer;
-        let answered = count(summary);
+        let answered = count(summary) + kept;
         let misses = left(answered) > sizes.target && left(asked) <= sizes.target;
         let longest = if misses { asked } else { u64::from(self.longest) };
-        if answered > longest {
-            self.host.log(
-                LogLevel::Warn,
-                &format!("the summary has {answered} tokens instead of {asked} and was clipped to {longest}"),
-            );
+        if answered <= longest {
+            return summary.to_owned();
         }
-        clip::clip(summary, longest, &count)
+        let message = format!(
+            "the summary has {answered} tokens instead of {asked} and was clipped to {longest}"
+        );
+        self.host.log(LogLevel::Warn, &message);
+        clip::clip(summary, longest.saturating_sub(kept), &count)
     }
 
     fn count(&self, text: &str) -> u64 {

@@ -3,8 +3,10 @@
 use brute_core::{Host, LayerError, PartView, Prompt, Window};
 
 use crate::harmless::harmless;
-use crate::stretch::{Stretch, Terms, Unit};
-use crate::{clip, identifiers, record};
+use crate::ledger::Ledger;
+use crate::said::Said;
+use crate::stretch::{LEAST_ANSWER, Stretch, Sum, Terms, Unit};
+use crate::{clip, record};
 
 /// Our instructions. `{max-tokens}` is the length of the answer.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -16,17 +18,20 @@ const LONGEST_GOAL: u64 = 1_000;
 /// Below so many tokens a clipped message says nothing.
 const LEAST_MESSAGE: u64 = 24;
 
-/// The identifiers that are carried mechanically get at most this share of the summary.
-const IDENTIFIERS_SHARE: u64 = 5;
+/// What the user said and the ledger get at most this share of the summary each.
+pub(crate) const KEPT_SHARE: u64 = 5;
 
-/// How many identifiers are considered. More than fit into any summary.
-const MOST_IDENTIFIERS: usize = 256;
+/// Whatever is kept beside, a summary of fewer tokens says nothing.
+const LEAST_ASKED: u64 = LEAST_ANSWER * 4 / 5;
+
+/// An objective that is kept without the summarizer is cut to so many characters.
+const LONGEST_OBJECTIVE: usize = 240;
 
 /// Counts may differ by a few tokens where texts are joined.
 const SLACK: u64 = 16;
 
 /// A request, and what its answer is to replace.
-pub(crate) struct Request<'a> {
+pub(crate) struct Request {
     pub prompt: Prompt,
     /// Its size, room for the answer included.
     pub size: u64,
@@ -34,10 +39,18 @@ pub(crate) struct Request<'a> {
     pub terms: Terms,
     /// What the answer replaces: as many of the oldest units of the stretch as the request has room for.
     pub units: Vec<Unit>,
-    /// How long the whole summary may be, identifiers included.
+    /// How long the whole summary may be, what is kept without the summarizer included.
     pub longest: u64,
-    /// The identifiers in the text that goes, the most important first.
-    pub identifiers: Vec<&'a str>,
+    /// What is kept whatever the summarizer says.
+    pub kept: Kept,
+}
+
+/// What goes into a summary without the grace of a summarizer.
+pub(crate) struct Kept {
+    pub said: Said,
+    pub ledger: Ledger,
+    /// What the objective is where the summarizer names none.
+    pub objective: String,
 }
 
 /// Writes requests for one round.
@@ -56,7 +69,7 @@ impl<'w> Writer<'_, 'w> {
     ///
     /// # Errors
     /// If not even one unit fits, however much it is clipped.
-    pub(crate) fn write(&self, stretch: &Stretch) -> Result<Request<'w>, LayerError> {
+    pub(crate) fn write(&self, stretch: &Stretch) -> Result<Request, LayerError> {
         let goal = self.goal();
         let frame = self.count(&self.instructions(self.terms.most))
             + self.count(&self.input(&goal, "", self.terms.most));
@@ -77,19 +90,32 @@ impl<'w> Writer<'_, 'w> {
         )))
     }
 
-    fn request(&self, units: Vec<Unit>, goal: &str, record: &str) -> Request<'w> {
-        let gone = units.iter().map(|unit| unit.tokens).sum();
-        let longest = self.terms.answer_for(gone);
-        let identifiers = self.identifiers(&units);
-        let listed: u64 = identifiers.iter().map(|text| self.count(text) + 1).sum();
-        let asked = longest - listed.min(longest / IDENTIFIERS_SHARE);
+    fn request(&self, units: Vec<Unit>, goal: &str, record: &str) -> Request {
+        let longest = self.terms.answer_for(&Sum::of(&units));
+        let kept = self.kept(&units, goal);
+        let count = |text: &str| self.count(text);
+        let said = self.count(&kept.said.section("", longest / KEPT_SHARE, &count));
+        let listed = self.count(&kept.ledger.section("", longest / KEPT_SHARE, &count));
+        let asked = longest - (said + listed).min(longest.saturating_sub(LEAST_ASKED));
         let prompt = Prompt {
             instructions: self.instructions(asked),
             input: self.input(goal, record, asked),
             max_tokens: u32::try_from(asked).unwrap_or(u32::MAX),
         };
         let size = self.count(&prompt.instructions) + self.count(&prompt.input) + asked;
-        Request { prompt, size, terms: self.terms, units, longest, identifiers }
+        Request { prompt, size, terms: self.terms, units, longest, kept }
+    }
+
+    fn kept(&self, units: &[Unit], goal: &str) -> Kept {
+        let messages = || units.iter().flat_map(|unit| self.window.messages(unit.span.clone()));
+        let said = Said::of(messages());
+        let objective = said.objective.as_deref().unwrap_or(goal);
+        let words = objective.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = words.trim_start_matches("- ");
+        let says = words.chars().any(char::is_alphanumeric) && !words.eq_ignore_ascii_case("none");
+        let objective = if says { words } else { record::NOT_STATED };
+        let objective = objective.chars().take(LONGEST_OBJECTIVE).collect();
+        Kept { ledger: Ledger::of(self.window, messages()), said, objective }
     }
 
     fn count(&self, text: &str) -> u64 {
@@ -159,12 +185,11 @@ impl<'w> Writer<'_, 'w> {
     /// How many units to take when `fitting` fit: up to the end of a turn if one ends among them, and
     /// enough that a summary of them pays.
     fn cut(&self, stretch: &Stretch, fitting: usize) -> usize {
-        let (mut gone, mut speaks) = (0, false);
+        let mut sum = Sum::default();
         let pays: Vec<bool> = (stretch.units.iter().enumerate())
             .map(|(index, unit)| {
-                gone += unit.tokens;
-                speaks |= unit.speaks;
-                speaks && index + 1 >= stretch.at_least && self.terms.pays(gone)
+                sum.add(unit);
+                index + 1 >= stretch.at_least && self.terms.pays(&sum)
             })
             .collect();
         let whole = (0..fitting).rev().find(|&last| stretch.units[last].ends && pays[last]);
@@ -204,18 +229,6 @@ impl<'w> Writer<'_, 'w> {
         };
         let clipped = messages.into_iter().zip(sizes);
         Ok(clipped.map(|(text, size)| if size > cap { clip(text) } else { text }).collect())
-    }
-
-    fn identifiers(&self, units: &[Unit]) -> Vec<&'w str> {
-        let messages = units.iter().flat_map(|unit| self.window.messages(unit.span.clone()));
-        let texts = messages.flat_map(|message| message.parts()).filter_map(|part| match part {
-            PartView::Text(text) => Some(text),
-            PartView::ToolCall { arguments, .. } => Some(arguments),
-            PartView::ToolResult(result) => Some(result.text),
-            _ => None,
-        });
-        let found = identifiers::identifiers(texts);
-        found.into_iter().take(MOST_IDENTIFIERS).map(|found| found.text).collect()
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Unit {
     pub ends: bool,
     /// Whether it says anything that could be summarized; a note does not.
     pub speaks: bool,
+    /// Whether it is an earlier summary.
+    pub is_summary: bool,
 }
 
 /// What an answer may cost.
@@ -29,18 +31,56 @@ pub(crate) struct Terms {
     pub overhead: u64,
     /// The framing among that.
     pub framing: u64,
+    /// How much earlier summaries may have together to be updated by the way.
+    pub summaries: u64,
+}
+
+/// How much units have together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    /// All of them.
+    pub gone: u64,
+    /// The summaries among them.
+    summaries: u64,
+    /// Whether one of them says what no summary says.
+    fresh: bool,
+    speaks: bool,
+}
+
+impl Sum {
+    pub(crate) fn of(units: &[Unit]) -> Self {
+        let mut sum = Self::default();
+        units.iter().for_each(|unit| sum.add(unit));
+        sum
+    }
+
+    pub(crate) fn add(&mut self, unit: &Unit) {
+        self.gone += unit.tokens;
+        self.summaries += if unit.is_summary { unit.tokens } else { 0 };
+        self.speaks |= unit.speaks;
+        self.fresh |= unit.speaks && !unit.is_summary;
+    }
+
+    /// What is summarized anew: all, unless earlier summaries are only updated.
+    fn anew(&self) -> u64 {
+        if self.fresh { self.gone - self.summaries } else { self.gone }
+    }
 }
 
 impl Terms {
-    /// How long the summary of so many tokens may be. Half of what it replaces: a summary that saves
-    /// less is not worth the call.
-    pub(crate) fn answer_for(&self, gone: u64) -> u64 {
-        (gone.saturating_sub(self.overhead) / 2).min(self.most)
+    /// How long the summary of so much may be: what an earlier one has, and half of what is new. One that
+    /// saves less is not worth the call.
+    pub(crate) fn answer_for(&self, sum: &Sum) -> u64 {
+        (sum.gone - sum.anew() + self.half(sum)).min(self.most)
     }
 
-    /// Whether so many tokens can be replaced by a summary that says something.
-    pub(crate) fn pays(&self, gone: u64) -> bool {
-        self.answer_for(gone) >= LEAST_ANSWER
+    /// Whether so much can be replaced by a summary that says something.
+    pub(crate) fn pays(&self, sum: &Sum) -> bool {
+        sum.speaks && self.half(sum).min(self.most) >= LEAST_ANSWER
+    }
+
+    fn half(&self, sum: &Sum) -> u64 {
+        sum.anew().saturating_sub(self.overhead) / 2
     }
 }
 
@@ -56,15 +96,23 @@ impl Stretch {
     /// The stretch of the first tier that has one, as short as the target allows.
     pub(crate) fn choose(window: &Window<'_>, keep_steps: usize, terms: &Terms) -> Option<Self> {
         let regions = Regions::of(window, keep_steps);
-        let turns = || regions.complete_turns(window);
         let old_summaries = || summaries(window, 0..regions.task.start);
-        let steps = || regions.task_steps(window);
-        let summaries = || summaries(window, regions.task.clone());
-        shortest(window, terms, turns(), 1)
+        let task_summaries = || summaries(window, regions.task.clone());
+        updating(window, terms, regions.complete_turns(window))
             .or_else(|| shortest(window, terms, old_summaries(), 2))
-            .or_else(|| shortest(window, terms, steps(), 1))
-            .or_else(|| shortest(window, terms, summaries(), 2))
+            .or_else(|| updating(window, terms, regions.task_steps(window)))
+            .or_else(|| shortest(window, terms, task_summaries(), 2))
     }
+}
+
+/// The shortest prefix of `units` that says something new, the summaries among them updated by it. They
+/// stay for a round of their own if they are too large for that.
+fn updating(window: &Window<'_>, terms: &Terms, mut units: Vec<Unit>) -> Option<Stretch> {
+    if Sum::of(&units).summaries > terms.summaries {
+        units.retain(|unit| !unit.is_summary);
+    }
+    let first = units.iter().position(|unit| unit.speaks && !unit.is_summary)?;
+    shortest(window, terms, units, first + 1)
 }
 
 /// The shortest prefix of `units` whose summary would meet the target; if none does, the longest that
@@ -76,15 +124,14 @@ fn shortest(
     at_least: usize,
 ) -> Option<Stretch> {
     let sizes = window.sizes();
-    let (mut gone, mut speaks, mut taken) = (0, false, None);
+    let (mut sum, mut taken) = (Sum::default(), None);
     for (index, unit) in units.iter().enumerate() {
-        gone += unit.tokens;
-        speaks |= unit.speaks;
-        if !unit.ends || !speaks || index + 1 < at_least || !terms.pays(gone) {
+        sum.add(unit);
+        if !unit.ends || index + 1 < at_least || !terms.pays(&sum) {
             continue;
         }
         taken = Some(index + 1);
-        let left = sizes.used.saturating_sub(gone) + terms.overhead + terms.answer_for(gone);
+        let left = sizes.used.saturating_sub(sum.gone) + terms.overhead + terms.answer_for(&sum);
         if left <= sizes.target {
             break;
         }
@@ -119,9 +166,7 @@ impl Regions {
         let mut units = Vec::new();
         for turn in turns {
             let before = units.len();
-            for run in window.free_runs(turn.span.clone()) {
-                units_in(window, run, &mut units);
-            }
+            units_in(window, turn.span.clone(), &mut units);
             if let Some(last) = units[before..].last_mut() {
                 last.ends = true;
             }
@@ -132,9 +177,7 @@ impl Regions {
     /// All but what a person said: that stays as long as the steps that answer it.
     fn task_steps(&self, window: &Window<'_>) -> Vec<Unit> {
         let mut units = Vec::new();
-        for run in window.free_runs(self.task.clone()) {
-            units_in(window, run, &mut units);
-        }
+        units_in(window, self.task.clone(), &mut units);
         units.retain(|unit| !is_request(window, unit));
         for unit in &mut units {
             unit.ends = true;
@@ -148,34 +191,42 @@ fn is_request(window: &Window<'_>, unit: &Unit) -> bool {
     outside && window.get(unit.span.start).is_some_and(|message| message.is_real_user())
 }
 
-fn units_in(window: &Window<'_>, run: Range<usize>, units: &mut Vec<Unit>) {
+/// The units in `span` that may go.
+fn units_in(window: &Window<'_>, span: Range<usize>, units: &mut Vec<Unit>) {
     let outline = window.outline();
-    let mut at = run.start;
-    while at < run.end {
-        let span = match outline.step_of(at) {
-            Some(step) => outline.steps[step].span.clone(),
-            None => at..at + 1,
-        };
+    let mut at = span.start;
+    while at < span.end {
+        let step = outline.step_of(at).map(|step| outline.steps[step].span.clone());
+        let span = step.clone().unwrap_or(at..at + 1);
         at = span.end.max(at + 1);
-        units.push(unit(window, span));
+        let unit = unit(window, span.clone());
+        let is_held = span.clone().any(|message| window.is_protected(message));
+        // A summary between a call and its result stays with them.
+        let within = step.is_some() && has(window, span, MarkKind::Summary);
+        if !is_held && !within {
+            units.push(unit);
+        }
     }
 }
 
 fn unit(window: &Window<'_>, span: Range<usize>) -> Unit {
     let is_note = |mark: brute_core::Mark| mark.kind == MarkKind::Note;
     let speaks = window.messages(span.clone()).any(|message| !message.mark().is_some_and(is_note));
-    Unit { tokens: window.tokens(span.clone()), span, ends: false, speaks }
+    let is_summary = has(window, span.clone(), MarkKind::Summary);
+    Unit { tokens: window.tokens(span.clone()), span, ends: false, speaks, is_summary }
+}
+
+fn has(window: &Window<'_>, span: Range<usize>, kind: MarkKind) -> bool {
+    window.messages(span).any(|message| message.mark().is_some_and(|mark| mark.kind == kind))
 }
 
 /// The summaries in `span` that may be combined.
 fn summaries(window: &Window<'_>, span: Range<usize>) -> Vec<Unit> {
-    let is_summary = |mark: brute_core::Mark| mark.kind == MarkKind::Summary;
-    let in_no_step = |index: usize| window.outline().step_of(index).is_none();
-    window
-        .messages(span)
-        .filter(|message| message.mark().is_some_and(is_summary))
-        .map(|message| message.index())
-        .filter(|&index| !window.is_protected(index) && in_no_step(index))
-        .map(|index| Unit { ends: true, ..unit(window, index..index + 1) })
-        .collect()
+    let mut units = Vec::new();
+    units_in(window, span, &mut units);
+    units.retain(|unit| unit.is_summary);
+    for unit in &mut units {
+        unit.ends = true;
+    }
+    units
 }

@@ -11,6 +11,7 @@ use super::*;
 use crate::record::{Record, Speaker};
 
 mod fenced;
+mod kept;
 
 const ANSWER: &str = "## Objective\nbuild it\n## Decisions\nNone\n## Work done\nread\n## Identifiers\nNone\n## Outstanding\nNone";
 
@@ -100,13 +101,10 @@ fn each_round_gives_up_as_little_as_it_can() {
         shape(&step)[1..],
         ["summary 4", "user task", "summary 2", "call b", "result b", "call c", "result c"]
     );
-    // The newest step stays, whatever the target. The next summary stands behind the older one.
+    // The newest step stays, whatever the target. The next step is worked into the summary that is there.
     let last = round(&layer, &host, &step, 1);
-    assert_eq!(
-        shape(&last)[1..],
-        ["summary 4", "user task", "summary 2", "summary 2", "call c", "result c"]
-    );
-    // The task's own summaries are combined last; one of history and one of the task stay two.
+    assert_eq!(shape(&last)[1..], ["summary 4", "user task", "summary 4", "call c", "result c"]);
+    // One of history and one of the task stay two.
     let mut rounds = last.clone();
     for _ in 0..4 {
         rounds = round(&layer, &host, &rounds, 1);
@@ -208,7 +206,7 @@ fn what_is_protected_stays_and_the_rest_goes_in_one_summary() {
 }
 
 #[test]
-fn a_turn_summarized_in_part_keeps_its_order() {
+fn an_earlier_summary_is_updated() {
     let conversation = notation::conversation(
         "user first wordx300
          summary 12 gist
@@ -217,7 +215,7 @@ fn a_turn_summarized_in_part_keeps_its_order() {
          assistant done",
     );
     let after = round(&layer(1), &TestHost::saying(ANSWER), &conversation, 1);
-    assert_eq!(shape(&after), ["summary 12", "summary 2", "user task", "assistant done"]);
+    assert_eq!(shape(&after), ["summary 14", "user task", "assistant done"]);
 }
 
 #[test]
@@ -365,7 +363,7 @@ fn the_summary_says_what_it_is_and_carries_identifiers() {
         body,
         "This is a summary of earlier talk: a record of what was said and done, not a new request. \
          Messages that it stands for: 2.\n\n## Objective\nfix src/lib.rs\n\n\
-         ## Identifiers seen\nE0308\nhttps://example.org/x?y=1\nsrc/main.rs"
+         ## Ledger\nE0308\nhttps://example.org/x?y=1\nsrc/main.rs"
     );
 }
 
