@@ -130,6 +130,11 @@ pub trait Host {
         None
     }
 
+    /// What the operator wants summaries to dwell on in this run; nothing in most runs.
+    fn focus(&self) -> Option<&str> {
+        None
+    }
+
     /// Tells the operator something. Never the model.
     fn log(&self, level: LogLevel, message: &str);
 }

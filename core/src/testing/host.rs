@@ -18,6 +18,7 @@ pub struct TestHost {
     prompts: Mutex<Vec<Prompt>>,
     keep: Vec<String>,
     archives: bool,
+    focus: Option<String>,
 }
 
 impl TestHost {
@@ -49,6 +50,11 @@ impl TestHost {
     /// The same host with an archive: message 3 can be had back by `restore 3`.
     pub fn archiving(self) -> Self {
         Self { archives: true, ..self }
+    }
+
+    /// The same host in a run that is about something.
+    pub fn focusing(self, focus: &str) -> Self {
+        Self { focus: Some(focus.to_owned()), ..self }
     }
 
     /// Everything that the summarizer was asked so far.
@@ -112,6 +118,10 @@ impl Host for TestHost {
 
     fn retrieval(&self, message: usize) -> Option<String> {
         self.archives.then(|| format!("`restore {message}`"))
+    }
+
+    fn focus(&self) -> Option<&str> {
+        self.focus.as_deref()
     }
 
     fn log(&self, _level: LogLevel, _message: &str) {}

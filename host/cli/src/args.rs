@@ -195,6 +195,10 @@ pub(crate) struct Compact {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// What summaries are to dwell on in this run
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) focus: Option<String>,
+
     /// Merge user messages that a compaction brought together, for back ends that want roles to alternate
     #[arg(long)]
     pub(crate) alternate_roles: bool,
@@ -256,6 +260,10 @@ pub(crate) struct Explain {
     /// What the provider counted for the last request in the file and its reply; else as the file has it
     #[arg(long, value_name = "TOKENS", value_parser = tokens)]
     pub(crate) reported: Option<u64>,
+
+    /// What summaries are to dwell on in this run
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) focus: Option<String>,
 
     /// Show which messages went, came and changed
     #[arg(long)]

@@ -75,6 +75,7 @@ struct Rung {
     #[serde(flatten)]
     report: RungReport,
     duration_ms: f64,
+    summarizer_duration_ms: f64,
 }
 
 /// What each rung did, in sizes of a whole request.
@@ -115,7 +116,11 @@ impl<'a> Report<'a> {
             warnings: &ran.warned,
             duration_ms: milliseconds(done.duration),
             rungs: rungs
-                .map(|report| Rung { duration_ms: milliseconds(report.duration), report })
+                .map(|report| Rung {
+                    duration_ms: milliseconds(report.duration),
+                    summarizer_duration_ms: milliseconds(report.summarizer_duration),
+                    report,
+                })
                 .collect(),
             outcome: placed(document, done),
         }
@@ -186,6 +191,17 @@ pub(crate) fn rungs(ran: &Ran) -> String {
         ]);
     }
     let mut text = style::lines(&table);
+    for rung in ran.done.rungs.iter().filter(|rung| rung.summarizer_calls > 0) {
+        text.push_str(&format!(
+            "\n{} `{}`: {} of the summarizer, {} tokens in, {} out, {}",
+            styled(DIM, "asked"),
+            shown(&rung.rung),
+            counted(rung.summarizer_calls as u64, "call"),
+            number(rung.summarizer_input_tokens),
+            number(rung.summarizer_output_tokens),
+            style::duration(rung.summarizer_duration),
+        ));
+    }
     for rung in &ran.done.rungs {
         if let RungResult::Failed { reason, .. } = &rung.result {
             text.push_str(&format!(

@@ -28,6 +28,9 @@ use crate::warnings;
 /// How long an interrupted command waits for what it began to stop.
 const LAST_MOMENT: Duration = Duration::from_millis(500);
 
+/// The layer that asks for summaries.
+const SUMMARIZE: &str = "summarize";
+
 /// What a conversation is counted by.
 pub(crate) struct Counting {
     /// The model, as it was named.
@@ -54,6 +57,16 @@ pub(crate) struct Sizing {
     pub(crate) ratio: f64,
     /// Whether the trigger has no say.
     now: bool,
+}
+
+impl Sizing {
+    /// The same, with summaries that dwell on `focus`.
+    pub(crate) fn focusing(mut self, focus: Option<&str>) -> Self {
+        if let Some(focus) = focus {
+            self.compactor = self.compactor.focusing(focus);
+        }
+        self
+    }
 }
 
 /// A compaction, and what it went by.
@@ -249,6 +262,20 @@ pub(crate) fn sizing(
         compactor = compactor.retrieving(|message| Some(way_back(message, "")));
     }
     Ok(Sizing { model: model(&config, named), compactor, kind, ratio, now: to.is_some() })
+}
+
+/// What summaries are to dwell on. A ladder that writes none says that it has no use for it, unless it is to be
+/// quiet: layers of plugins are not told.
+pub(crate) fn focus<'a>(config: &Config, focus: Option<&'a str>, quiet: bool) -> Option<&'a str> {
+    let summarizes =
+        |rung: &config::ConfiguredRung| rung.layer == SUMMARIZE && rung.plugin.is_none();
+    if focus.is_some() && !config.ladder.iter().any(summarizes) && !quiet {
+        output::say(&format!(
+            "{}: `--focus` has no use: no rung of this ladder is `{SUMMARIZE}`",
+            styled(WARN, "note")
+        ));
+    }
+    focus
 }
 
 /// Says on standard error which tools in `[keep]` there is no call of, since a slip there keeps nothing.

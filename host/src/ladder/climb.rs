@@ -51,6 +51,7 @@ pub struct Compactor {
     keep: Vec<String>,
     summarizer: Option<Arc<dyn Summarizer>>,
     retrieval: Option<Arc<Retrieval>>,
+    focus: Option<Arc<str>>,
     observers: Observers,
 }
 
@@ -64,6 +65,7 @@ impl Compactor {
             keep: Vec::new(),
             summarizer: None,
             retrieval: None,
+            focus: None,
             observers: Observers::default(),
         }
     }
@@ -98,6 +100,13 @@ impl Compactor {
         retrieval: impl Fn(&Message) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         self.retrieval = Some(Arc::new(retrieval));
+        self
+    }
+
+    /// What summaries are to dwell on, for layers that ask by [`Host::focus`](brute_core::Host::focus).
+    #[must_use]
+    pub fn focusing(mut self, focus: impl Into<Arc<str>>) -> Self {
+        self.focus = Some(focus.into());
         self
     }
 
@@ -272,6 +281,7 @@ impl<'c> Descent<'c> {
             lent: Lent {
                 counter: Arc::clone(&compactor.counter),
                 summarizer: compactor.summarizer.clone(),
+                focus: compactor.focus.clone(),
                 archive: compactor
                     .retrieval
                     .clone()
@@ -345,9 +355,15 @@ impl<'c> Descent<'c> {
         loop {
             let round = Instant::now();
             let layer = rung.strategy.clone();
-            let Answer { round: made, log, summarizer_calls, overran } =
+            let Answer { round: made, log, calls, overran } =
                 ask(layer, self.generation.clone(), &self.lent, strain, limit).await;
-            report.summarizer_calls += summarizer_calls;
+            for call in calls {
+                report.summarizer_calls += 1;
+                report.summarizer_input_tokens += call.input;
+                report.summarizer_output_tokens += call.output;
+                report.summarizer_duration += call.duration;
+                self.tell(call.event(&rung.name));
+            }
             for (level, message) in log {
                 self.tell(Event::Log { rung: rung.name.clone(), level, message });
             }

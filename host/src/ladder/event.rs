@@ -36,6 +36,22 @@ pub enum Event {
         /// The rung.
         rung: String,
     },
+    /// A rung asked the summarizer. Told when its round is over.
+    SummarizerCalled {
+        /// The rung.
+        rung: String,
+        /// Tokens of the request, as the host counts.
+        #[serde(rename = "input-tokens")]
+        input: u64,
+        /// Tokens of the answer.
+        #[serde(rename = "output-tokens")]
+        output: u64,
+        /// Why there is no answer, if there is none.
+        error: Option<String>,
+        /// How long it took.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
+        duration: Duration,
+    },
     /// A plan of a rung was applied.
     LayerApplied {
         /// The rung.

@@ -177,6 +177,13 @@ pub struct RungReport {
     pub rounds: usize,
     /// How often it asked the summarizer.
     pub summarizer_calls: usize,
+    /// Tokens of these requests, as the host counts.
+    pub summarizer_input_tokens: u64,
+    /// Tokens of the answers.
+    pub summarizer_output_tokens: u64,
+    /// How long it waited for them.
+    #[serde(skip)]
+    pub summarizer_duration: Duration,
     /// How long it took.
     #[serde(skip)]
     pub duration: Duration,
@@ -193,6 +200,9 @@ impl RungReport {
             edits: 0,
             rounds: 0,
             summarizer_calls: 0,
+            summarizer_input_tokens: 0,
+            summarizer_output_tokens: 0,
+            summarizer_duration: Duration::ZERO,
             duration: Duration::ZERO,
         }
     }

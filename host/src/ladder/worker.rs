@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
-use super::{Budget, Layer, Limit};
+use super::{Budget, Event, Layer, Limit};
 use crate::summarizers::Summarizer;
 
 /// One generation of a conversation and what is known of it. A rung sees it and cannot change it.
@@ -129,7 +129,8 @@ impl Round {
 pub(super) struct Answer {
     pub round: Result<Round, LayerError>,
     pub log: Vec<(LogLevel, String)>,
-    pub summarizer_calls: usize,
+    /// What was asked of the summarizer.
+    pub calls: Vec<Call>,
     /// Whether the time was up before there was a plan. The layer may still be at work.
     pub overran: bool,
 }
@@ -140,6 +141,26 @@ pub(super) struct Lent {
     pub counter: Arc<dyn TokenCounter>,
     pub summarizer: Option<Arc<dyn Summarizer>>,
     pub archive: Option<Reachable>,
+    /// What summaries are to dwell on.
+    pub focus: Option<Arc<str>>,
+}
+
+/// A call of the summarizer: its sizes, never its words.
+pub(super) struct Call {
+    /// Tokens of the request, as the host counts.
+    pub input: u64,
+    /// Tokens of the answer.
+    pub output: u64,
+    pub duration: Duration,
+    /// Why there is no answer.
+    pub error: Option<String>,
+}
+
+impl Call {
+    pub(super) fn event(self, rung: &str) -> Event {
+        let Self { input, output, duration, error } = self;
+        Event::SummarizerCalled { rung: rung.to_owned(), input, output, error, duration }
+    }
 }
 
 /// How a model gets a message back.
@@ -185,11 +206,12 @@ pub(super) async fn ask(
     let host = Arc::new(LentHost {
         counter: Arc::clone(&lent.counter),
         summarizer: lent.summarizer.clone(),
+        focus: lent.focus.clone(),
         archive: lent.archive.clone().map(|archive| (archive, generation.conversation.clone())),
         runtime: Handle::current(),
         given_up: watched,
         log: Mutex::default(),
-        calls: AtomicUsize::new(0),
+        calls: Mutex::default(),
         waits: AtomicUsize::new(0),
     });
     let planning = {
@@ -222,7 +244,8 @@ pub(super) async fn ask(
     drop(given_up);
     let round = planned.unwrap_or_else(|failed| Err(LayerError::new(why_it_ended(failed))));
     let log = host.log.lock().map(|mut log| std::mem::take(&mut *log)).unwrap_or_default();
-    Answer { round, log, summarizer_calls: host.calls.load(Ordering::Relaxed), overran }
+    let calls = host.calls.lock().map(|mut calls| std::mem::take(&mut *calls)).unwrap_or_default();
+    Answer { round, log, calls, overran }
 }
 
 fn why_it_ended(failed: JoinError) -> String {
@@ -245,9 +268,23 @@ struct LentHost {
     /// Closed once nobody waits for the plan any more.
     given_up: watch::Receiver<()>,
     log: Mutex<Vec<(LogLevel, String)>>,
-    calls: AtomicUsize,
+    /// What was asked of the summarizer, a call that is under way among it.
+    calls: Mutex<Vec<Call>>,
+    focus: Option<Arc<str>>,
     /// How many answers of the summarizer the rung waits for just now.
     waits: AtomicUsize,
+}
+
+impl LentHost {
+    /// Notes a call of the summarizer: that it begins, or how it ended.
+    fn note(&self, call: Call, ended: bool) {
+        if let Ok(mut calls) = self.calls.lock() {
+            if ended {
+                calls.pop();
+            }
+            calls.push(call);
+        }
+    }
 }
 
 impl Host for LentHost {
@@ -268,7 +305,11 @@ impl Host for LentHost {
         if given_up.has_changed().is_err() {
             return Err(out_of_time());
         }
-        self.calls.fetch_add(1, Ordering::Relaxed);
+        let count = |text: &str| u64::from(self.counter.count(text));
+        let input = count(&prompt.instructions) + count(&prompt.input);
+        let error = Some("given up".to_owned());
+        self.note(Call { input, output: 0, duration: Duration::ZERO, error }, false);
+        let begun = Instant::now();
         self.waits.fetch_add(1, Ordering::Relaxed);
         let answer = self.runtime.block_on(async {
             tokio::select! {
@@ -278,12 +319,19 @@ impl Host for LentHost {
             }
         });
         self.waits.fetch_sub(1, Ordering::Relaxed);
+        let output = answer.as_ref().map_or(0, |answer| count(&answer.text));
+        let error = answer.as_ref().err().map(ToString::to_string);
+        self.note(Call { input, output, duration: begun.elapsed(), error }, true);
         answer
     }
 
     fn retrieval(&self, message: usize) -> Option<String> {
         let (archive, seen) = self.archive.as_ref()?;
         archive.retrieval(seen.messages().get(message)?.id())
+    }
+
+    fn focus(&self) -> Option<&str> {
+        self.focus.as_deref()
     }
 
     fn log(&self, level: LogLevel, message: &str) {

@@ -50,8 +50,11 @@ pub fn identifiers<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Identifi
     weighed(texts.into_iter().map(|text| (text, 1)))
 }
 
+/// What somebody says weighs so much, where what a tool printed weighs 1.
+pub const SAID_WEIGHT: usize = 2;
+
 /// The identifiers in texts that count so much each: what somebody says is used again sooner than what a
-/// tool printed.
+/// tool printed. A symbol has to weigh more than 1, since code is full of them.
 pub fn weighed<'a>(texts: impl IntoIterator<Item = (&'a str, usize)>) -> Vec<Identifier<'a>> {
     let mut found: HashMap<&str, Identifier<'_>> = HashMap::new();
     for (last, (text, weight)) in texts.into_iter().enumerate() {
@@ -67,23 +70,13 @@ pub fn weighed<'a>(texts: impl IntoIterator<Item = (&'a str, usize)>) -> Vec<Ide
     }
     let mut found: Vec<_> = found
         .into_values()
-        .filter(|found| found.kind != IdentifierKind::Symbol || found.count > 1)
+        .filter(|found| found.kind != IdentifierKind::Symbol || found.weight > 1)
         .collect();
     found.sort_by(|a, b| {
-        let rank = |found: &Identifier<'a>| (found.worth(), found.last);
+        let rank = |found: &Identifier<'a>| (found.weight, found.last);
         rank(b).cmp(&rank(a)).then_with(|| a.text.cmp(b.text))
     });
     found
-}
-
-impl Identifier<'_> {
-    /// A symbol is half as telling as the rest: it can be found again by reading the file.
-    pub(crate) fn worth(&self) -> usize {
-        match self.kind {
-            IdentifierKind::Symbol => self.weight,
-            _ => self.weight.saturating_mul(2),
-        }
-    }
 }
 
 /// Longer strings are data, not names.

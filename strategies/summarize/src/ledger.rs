@@ -5,16 +5,14 @@ use std::collections::HashMap;
 use brute_core::{MarkKind, MessageView, PartView, Role, Window};
 use serde_json::Value;
 
-use crate::{answer, identifiers, sections};
+use crate::identifiers::{self, SAID_WEIGHT};
+use crate::{answer, sections};
 
 /// Longer strings are data.
 const LONGEST: usize = 200;
 
 /// How many entries are considered. More than fit into any summary.
 const MOST: usize = 256;
-
-/// What somebody says counts so much more than what a tool printed: it is used again sooner.
-const SAID_WEIGHT: usize = 4;
 
 /// What is known of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -183,12 +181,12 @@ impl<'w> Reader<'_, 'w> {
         let recent = |at: usize| at as f64 / texts as f64;
         let found = identifiers::weighed(self.texts);
         let worth: HashMap<&str, f64> =
-            found.iter().map(|found| (found.text, found.worth() as f64)).collect();
+            found.iter().map(|found| (found.text, found.weight as f64)).collect();
         let named = found.iter().take(MOST).filter(|found| !self.done.contains_key(found.text));
         let named = named.map(|found| Entry {
             verb: Verb::Named,
             text: found.text.to_owned(),
-            score: found.worth() as f64 * (0.5 + recent(found.last)),
+            score: found.weight as f64 * (0.5 + recent(found.last)),
         });
         let done = self.done.iter().map(|(text, (verb, at))| {
             let named = worth.get(text.as_str()).copied().unwrap_or(SAID_WEIGHT as f64);

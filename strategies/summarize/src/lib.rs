@@ -30,7 +30,7 @@ use brute_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::request::{KEPT_SHARE, Request, Writer};
+use crate::request::{LEDGER_SHARE, Request, SAID_SHARE, Writer};
 pub use crate::sections::{SECTIONS, missing_sections};
 use crate::stretch::{LEAST_ANSWER, Stretch, Sum, Terms, Unit};
 
@@ -39,6 +39,9 @@ const ANSWER_SHARE: u64 = 4;
 
 /// How often a request that the summarizer finds too long is made smaller and sent again.
 const RETRIES: usize = 3;
+
+/// This share of the summarizer's window stays free: its tokenizer is seldom the one that counts here.
+const MARGIN_SHARE: u64 = 8;
 
 /// What `brute.toml` may say about the layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,14 +55,33 @@ pub struct Options {
     /// replaces, nor than a quarter of the summarizer's window.
     #[schemars(range(min = 64))]
     pub max_tokens: u32,
-    /// What the summarizer is told beside brute's own instructions: what matters in your sessions, what
-    /// must never be left out. May have several lines.
+    /// What the summarizer is told: what matters in your sessions, what must never be left out. May have
+    /// several lines; `{max-tokens}` stands for the length that is asked for.
     pub instructions: String,
+    /// Where `instructions` stand.
+    pub instructions_mode: InstructionsMode,
+}
+
+/// Where the operator's instructions stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InstructionsMode {
+    /// Behind brute's own.
+    #[default]
+    Extend,
+    /// Instead of brute's own. What is asked of a summary stays: the record comes fenced, the sections
+    /// are named, and the answer is checked and completed as ever.
+    Replace,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { keep_steps: 2, max_tokens: 2_000, instructions: String::new() }
+        Self {
+            keep_steps: 2,
+            max_tokens: 2_000,
+            instructions: String::new(),
+            instructions_mode: InstructionsMode::Extend,
+        }
     }
 }
 
@@ -89,6 +111,14 @@ impl Configure for Summarize {
                 ),
             });
         }
+        if options.instructions_mode == InstructionsMode::Replace
+            && options.instructions.trim().is_empty()
+        {
+            return Err(OptionsError {
+                option: "instructions-mode",
+                message: "`instructions-mode` is `replace`, and there are no `instructions`".into(),
+            });
+        }
         Ok(Self { options })
     }
 }
@@ -112,8 +142,7 @@ impl Strategy for Summarize {
                 Ok(completion) => {
                     let summary =
                         answer::summary_in(&completion).map_err(LayerError::summarizer)?;
-                    return Round { window, host, longest: self.options.max_tokens }
-                        .plan(&request, &summary);
+                    return Round { window, host }.plan(&request, &summary);
                 }
                 Err(CompletionError::TooLong { limit: said }) => {
                     limit = smaller(request.size.min(limit), said);
@@ -143,13 +172,14 @@ impl Summarize {
         host: &dyn Host,
         limit: u64,
     ) -> Result<Option<Request>, LayerError> {
+        let limit = limit - limit / MARGIN_SHARE;
         let terms = self.terms(window, host, limit)?;
         let keep_steps = usize::try_from(self.options.keep_steps).unwrap_or(usize::MAX);
         let Some(stretch) = Stretch::choose(window, keep_steps, &terms) else {
             return Ok(None);
         };
-        let addition = &self.options.instructions;
-        Writer { window, host, terms, limit, addition }.write(&stretch).map(Some)
+        let options = &self.options;
+        Writer { window, host, terms, limit, options }.write(&stretch).map(Some)
     }
 
     fn terms(&self, window: &Window<'_>, host: &dyn Host, limit: u64) -> Result<Terms, LayerError> {
@@ -167,7 +197,7 @@ impl Summarize {
         let back = (0..window.len()).find_map(|message| host.retrieval(message));
         let head = text_of(window.sizes().used, back.as_deref(), "");
         let overhead = u64::from(host.count(&head)) + framing + 1;
-        Ok(Terms { most, overhead, framing, summaries: limit / ANSWER_SHARE })
+        Ok(Terms { most, overhead, framing, summaries: limit / ANSWER_SHARE + overhead })
     }
 }
 
@@ -187,8 +217,6 @@ fn not_smaller(answered: u64, gone: u64) -> LayerError {
 struct Round<'a, 'w> {
     window: &'a Window<'w>,
     host: &'a dyn Host,
-    /// The option `max-tokens`.
-    longest: u32,
 }
 
 impl Round<'_, '_> {
@@ -201,8 +229,7 @@ impl Round<'_, '_> {
         }
         let answer = self.checked(&answer, request);
         let count = |text: &str| self.count(text);
-        let share = request.longest / KEPT_SHARE;
-        let said = request.kept.said.section(&answer, share, &count);
+        let said = request.kept.said.section(&answer, request.longest * SAID_SHARE / 100, &count);
         // What the user said is worth more than the words of a summarizer that said more than it was asked.
         let room = gone.saturating_sub(request.terms.overhead + self.count(&said) + 1);
         let summary = self.bounded(&answer, self.count(&said), gone, request);
@@ -211,21 +238,27 @@ impl Round<'_, '_> {
             false => summary,
         };
         let with_said = format!("{summary}{said}");
-        let left = request.longest.saturating_sub(self.count(&with_said)).max(share);
+        let least = request.longest * LEDGER_SHARE / 100;
+        let left = request.longest.saturating_sub(self.count(&with_said)).max(least);
         let ledger = request.kept.ledger.section(&with_said, left, &count);
         let messages = self.messages_in(&request.units);
         let mut places = request.units.iter().flat_map(|unit| unit.span.clone());
         let back = places.find_map(|message| self.host.retrieval(message));
-        let fits = |text: &String| {
+        let fits = |text: &str| {
             let tokens = self.count(text) + request.terms.framing;
-            tokens < gone && (tokens <= u64::from(self.longest) + request.terms.overhead)
+            tokens < gone && tokens <= request.terms.most + request.terms.overhead
         };
-        let text = [format!("{with_said}{ledger}"), with_said, summary]
-            .iter()
-            .map(|summary| text_of(messages, back.as_deref(), summary))
-            .find(fits)
-            .ok_or_else(|| not_smaller(answered, gone))?;
-        Ok(Plan { edits: self.edits(&request.units, &text), flow: Flow::Again })
+        let sizes = self.window.sizes();
+        let meets = |text: &&String| {
+            let left = sizes.used.saturating_sub(gone) + self.count(text) + request.terms.framing;
+            left <= sizes.target
+        };
+        let texts = [format!("{with_said}{ledger}"), with_said, summary];
+        let texts = texts.map(|summary| text_of(messages, back.as_deref(), &summary));
+        let fitting: Vec<&String> = texts.iter().filter(|text| fits(text)).collect();
+        let text = fitting.iter().copied().find(meets).or(fitting.first().copied());
+        let text = text.ok_or_else(|| not_smaller(answered, gone))?;
+        Ok(Plan { edits: self.edits(&request.units, text), flow: Flow::Again })
     }
 
     /// The answer with an objective, and without paths that nobody named.
@@ -265,8 +298,9 @@ impl Round<'_, '_> {
         let asked = request.longest;
         let left = |answer: u64| sizes.used.saturating_sub(gone) + request.terms.overhead + answer;
         let answered = count(summary) + kept;
-        let misses = left(answered) > sizes.target && left(asked) <= sizes.target;
-        let longest = if misses { asked } else { u64::from(self.longest) };
+        let room = sizes.target.saturating_sub(left(0));
+        let helps = left(answered) > sizes.target && room >= kept + LEAST_ANSWER;
+        let longest = if helps { asked.min(room) } else { request.terms.most };
         if answered <= longest {
             return summary.to_owned();
         }

@@ -6,7 +6,7 @@ use crate::harmless::harmless;
 use crate::ledger::Ledger;
 use crate::said::Said;
 use crate::stretch::{LEAST_ANSWER, Stretch, Sum, Terms, Unit};
-use crate::{clip, record};
+use crate::{InstructionsMode, Options, clip, record};
 
 /// Our instructions. `{max-tokens}` is the length of the answer.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -18,8 +18,9 @@ const LONGEST_GOAL: u64 = 1_000;
 /// Below so many tokens a clipped message says nothing.
 const LEAST_MESSAGE: u64 = 24;
 
-/// What the user said and the ledger get at most this share of the summary each.
-pub(crate) const KEPT_SHARE: u64 = 5;
+/// What the user said gets at most this share of the summary, in percent, and the ledger this.
+pub(crate) const SAID_SHARE: u64 = 20;
+pub(crate) const LEDGER_SHARE: u64 = 30;
 
 /// Whatever is kept beside, a summary of fewer tokens says nothing.
 const LEAST_ASKED: u64 = LEAST_ANSWER * 4 / 5;
@@ -60,8 +61,8 @@ pub(crate) struct Writer<'a, 'w> {
     pub terms: Terms,
     /// The largest request, room for the answer included.
     pub limit: u64,
-    /// What the operator adds to our instructions.
-    pub addition: &'a str,
+    /// What the operator wants.
+    pub options: &'a Options,
 }
 
 impl<'w> Writer<'_, 'w> {
@@ -94,8 +95,8 @@ impl<'w> Writer<'_, 'w> {
         let longest = self.terms.answer_for(&Sum::of(&units));
         let kept = self.kept(&units, goal);
         let count = |text: &str| self.count(text);
-        let said = self.count(&kept.said.section("", longest / KEPT_SHARE, &count));
-        let listed = self.count(&kept.ledger.section("", longest / KEPT_SHARE, &count));
+        let said = self.count(&kept.said.section("", longest * SAID_SHARE / 100, &count));
+        let listed = self.count(&kept.ledger.section("", longest * LEDGER_SHARE / 100, &count));
         let asked = longest - (said + listed).min(longest.saturating_sub(LEAST_ASKED));
         let prompt = Prompt {
             instructions: self.instructions(asked),
@@ -123,11 +124,18 @@ impl<'w> Writer<'_, 'w> {
     }
 
     fn instructions(&self, max_tokens: u64) -> String {
-        let ours = INSTRUCTIONS.replace("{max-tokens}", &max_tokens.to_string());
-        match self.addition.trim() {
-            "" => ours,
-            addition => format!("{ours}\nThe operator adds:\n\n{addition}\n"),
+        let theirs = self.options.instructions.trim();
+        let mut text = match (self.options.instructions_mode, theirs) {
+            (InstructionsMode::Replace, theirs) => format!("{theirs}\n"),
+            (InstructionsMode::Extend, "") => INSTRUCTIONS.to_owned(),
+            (InstructionsMode::Extend, theirs) => {
+                format!("{INSTRUCTIONS}\nThe operator adds:\n\n{theirs}\n")
+            }
+        };
+        if let Some(focus) = self.host.focus().map(str::trim).filter(|focus| !focus.is_empty()) {
+            text.push_str(&format!("\nThis time, dwell on this above all:\n\n{focus}\n"));
         }
+        text.replace("{max-tokens}", &max_tokens.to_string())
     }
 
     fn input(&self, goal: &str, record: &str, max_tokens: u64) -> String {

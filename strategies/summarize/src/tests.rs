@@ -104,7 +104,6 @@ fn each_round_gives_up_as_little_as_it_can() {
     // The newest step stays, whatever the target. The next step is worked into the summary that is there.
     let last = round(&layer, &host, &step, 1);
     assert_eq!(shape(&last)[1..], ["summary 4", "user task", "summary 4", "call c", "result c"]);
-    // One of history and one of the task stay two.
     let mut rounds = last.clone();
     for _ in 0..4 {
         rounds = round(&layer, &host, &rounds, 1);
@@ -383,13 +382,29 @@ fn an_answer_much_longer_than_asked_is_clipped_if_that_meets_the_target() {
 }
 
 #[test]
-fn the_operators_instructions_follow_ours() {
-    let options = Options { instructions: "Keep\nbooking codes.".into(), ..Options::default() };
-    let host = TestHost::saying(ANSWER);
-    round(&Summarize::build(options).unwrap(), &host, &notation::conversation(LONG), 1);
-    let instructions = &host.prompts()[0].instructions;
-    assert!(instructions.ends_with("The operator adds:\n\nKeep\nbooking codes.\n"));
-    assert!(!instructions.contains("{max-tokens}"));
+fn the_operators_instructions_follow_ours_or_replace_them() {
+    let ours = "You write the summary that takes the place";
+    let added = "The operator adds:\n\nKeep\nbooking codes.\n";
+    let this_time = "\nThis time, dwell on this above all:\n\nthe tests\n";
+    use InstructionsMode::{Extend, Replace};
+    for (mode, focus, begins, end) in [
+        (Extend, "", ours, added.to_owned()),
+        (Extend, "the tests", ours, format!("{added}{this_time}")),
+        (Replace, "", "Keep\nbooking codes.\n", "Keep\nbooking codes.\n".to_owned()),
+        (Replace, "the tests", "Keep", format!("codes.\n{this_time}")),
+    ] {
+        let host = TestHost::saying(ANSWER).focusing(focus);
+        let options = Options {
+            instructions: "Keep\nbooking codes.".into(),
+            instructions_mode: mode,
+            ..Options::default()
+        };
+        round(&Summarize::build(options).unwrap(), &host, &notation::conversation(LONG), 1);
+        let Prompt { instructions, input, .. } = &host.prompts()[0];
+        assert!(instructions.starts_with(begins) && instructions.ends_with(&end), "{instructions}");
+        assert!(!instructions.contains("{max-tokens}"));
+        assert!(input.contains("under the headings Objective, Decisions"), "what is asked stays");
+    }
 }
 
 #[test]
@@ -405,6 +420,15 @@ fn options_out_of_range_are_refused() {
             Options { keep_steps: 0, ..defaults() },
             "keep-steps",
             "`keep-steps` is 0, and must be at least 1 step, which the model has not acted on yet",
+        ),
+        (
+            Options {
+                instructions_mode: InstructionsMode::Replace,
+                instructions: " ".into(),
+                ..defaults()
+            },
+            "instructions-mode",
+            "`instructions-mode` is `replace`, and there are no `instructions`",
         ),
     ] {
         let error = Summarize::build(options).unwrap_err();

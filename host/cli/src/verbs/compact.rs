@@ -18,7 +18,8 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
         session::say_repairs(&document);
         setup::say_unknown_tools(&config, &document);
     }
-    let mut sizing = setup::sizing(config, args.room.to, &document)?;
+    let focus = setup::focus(&config, args.focus.as_deref(), global.quiet || args.json);
+    let mut sizing = setup::sizing(config, args.room.to, &document)?.focusing(focus);
     if let Some(folder) = &args.archiving.archive {
         let options = archive::options(folder)?;
         sizing.compactor =

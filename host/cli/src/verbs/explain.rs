@@ -23,7 +23,8 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
         session::say_repairs(&document);
         setup::say_unknown_tools(&config, &document);
     }
-    let sizing = setup::sizing(config, args.room.to, &document)?;
+    let focus = setup::focus(&config, args.focus.as_deref(), global.quiet);
+    let sizing = setup::sizing(config, args.room.to, &document)?.focusing(focus);
     let kind = sizing.kind;
     let reported = Reported::of(&document, &sizing, args.reported);
     let ran = setup::run(global, sizing, &document, true)?;

@@ -178,7 +178,8 @@ fn without_folder(text: &str, folder: &Path) -> String {
 
 /// A row of the table of rungs ends in a duration, whose heading is `time`.
 fn without_time(line: &str) -> String {
-    let rung = line.trim_start().split(' ').next().is_some_and(|word| word.parse::<u8>().is_ok());
+    let word = line.trim_start().split(' ').next().unwrap_or_default();
+    let rung = word == "asked" || word.parse::<u8>().is_ok();
     let Some((row, unit)) = line.rsplit_once(' ').filter(|_| rung) else {
         // The heading moves with the width of the column.
         return match line.strip_suffix("time") {

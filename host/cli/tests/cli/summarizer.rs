@@ -51,7 +51,7 @@ fn a_summarizer_that_fails_costs_nothing() {
     answers nothing
       failed `summarize`: the summarizer answered nothing
     answers more than it was given
-      failed `summarize`: the summary of 1957 tokens is not smaller than the 1508 that it would replace
+      failed `summarize`: the summarizer wrote its request down instead of a summary
     hangs
       failed `summarize`: the summarizer did not answer within 1 s
     ");
@@ -63,6 +63,7 @@ fn a_summarizer_that_fails_costs_nothing() {
 
         rung       result  before  after  saved  edits  calls time
      1  summarize  failed   1,584  1,584      0      0      1 [time]
+    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 0 out, [time]
     failed `summarize`: the summarizer answered nothing
 
     not fitted: no layer could give anything, 1,084 over
@@ -101,12 +102,52 @@ fn a_summarizer_that_works_makes_it_fit() {
     window 8,000, compaction at 501, down to 500, tool schemas and framing take 3
 
         rung       result   before  after  saved  edits  calls time
-     1  summarize  applied   1,584    132  1,452      1      1 [time]
+     1  summarize  applied   1,584    141  1,443      1      1 [time]
+    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 9 out, [time]
 
-    fitted: 132 tokens, 1,452 saved
+    fitted: 141 tokens, 1,443 saved
     ");
     assert!(ended.out.contains("none had news"), "{}", ended.out);
     assert!(ended.out.contains("And now?"), "{}", ended.out);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_may_be_about_something() {
+    let place = Place::new();
+    let summarizer = command(r#""sh", "-c", "cat >asked.txt; echo so""#);
+    for (verb, focus) in [("compact", "the harbor"), ("explain", "the boats")] {
+        place.write(
+            "own.toml",
+            format!("[summarizer]\n{summarizer}\n[[ladder]]\nlayer = \"summarize\"\n"),
+        );
+        place.write("long.json", long());
+        let words = focus.replace(' ', "-");
+        let run = format!("{verb} long.json --window 8k --to 500 --config own.toml");
+        let ended = place.brute(&format!("{run} --focus {words}"));
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert!(!ended.err.contains("--focus"), "{}", ended.err);
+        let asked = place.read("asked.txt");
+        assert!(asked.contains(&format!("dwell on this above all:\n\n{words}\n")), "{asked}");
+        place.brute(&run);
+        assert!(!place.read("asked.txt").contains("above all"));
+        let ended = place
+            .brute(&format!("{verb} long.json --window 8k --to 500 --no-config --focus {words}"));
+        let note = "note: `--focus` has no use: no rung of this ladder is `summarize`";
+        assert!(ended.err.contains(note), "{}", ended.err);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_summary_cost_is_told() {
+    let report =
+        summarize(&Place::new(), &command(r#""echo", "All were read.""#), "--json").err_json();
+    let rung = &report["rungs"][0];
+    assert_eq!(rung["summarizer-calls"], 1);
+    assert!(rung["summarizer-input-tokens"].as_u64().unwrap() > 1_500, "{rung}");
+    assert_eq!(rung["summarizer-output-tokens"], 4);
+    assert!(rung["summarizer-duration-ms"].as_f64().unwrap() > 0.0, "{rung}");
 }
 
 #[test]

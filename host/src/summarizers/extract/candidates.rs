@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use brute_summarize::record::{Entry, NOT_STATED, Record, Speaker};
+use brute_summarize::said::{is_rule, sentences};
 use brute_summarize::{SECTIONS, identifiers};
 
 use super::score::{Cue, Words, cues};
@@ -77,13 +78,12 @@ impl Finder {
     fn user(&mut self, text: &str, age: f64) {
         let said: Vec<_> = text.lines().flat_map(sentences).collect();
         for (index, line) in said.iter().enumerate() {
-            let cues = cues(line);
             if line.trim_end().ends_with('?') {
                 self.push(OUTSTANDING, line, age);
             }
             // The first words of a request say what it is about.
             let weight = if index == 0 { 2.0 } else { 0.0 };
-            let rule = if cues.contains(&Cue::Constraint) { 2.0 } else { 0.0 };
+            let rule = if is_rule(line) { 2.0 } else { 0.0 };
             self.push(OBJECTIVE, line, weight + rule + age);
         }
     }
@@ -188,8 +188,10 @@ impl Finder {
             let text = format!("{call}{often}");
             self.lines.push(Candidate { section: WORK_DONE, text, at, score });
         }
-        let texts = record.entries.iter().map(|entry| entry.text);
-        let found = identifiers::identifiers(texts);
+        let found = identifiers::weighed(record.entries.iter().map(|entry| match entry.speaker {
+            Speaker::Tool(_) => (entry.text, 1),
+            _ => (entry.text, identifiers::SAID_WEIGHT),
+        }));
         let number = found.len();
         let identifiers = found.into_iter().enumerate().map(|(index, found)| Candidate {
             section: IDENTIFIERS,
@@ -200,29 +202,6 @@ impl Finder {
         self.lines.extend(identifiers);
         self.lines
     }
-}
-
-/// The sentences of a line, by the marks that end them.
-fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line.trim();
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let mut chars = rest.char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            let spaced = chars.peek().is_some_and(|(_, next)| next.is_whitespace());
-            let ends = matches!(c, '。' | '！' | '？')
-                || (matches!(c, '.' | '!' | '?') && spaced)
-                || c == '\n';
-            if ends {
-                let (sentence, after) = rest.split_at(at + c.len_utf8());
-                rest = after.trim_start();
-                return Some(sentence);
-            }
-        }
-        Some(std::mem::take(&mut rest))
-    })
 }
 
 fn cut(line: &str) -> String {

@@ -23,7 +23,7 @@ use super::{BoxFuture, Summarizer};
 use candidates::{Candidate, IDENTIFIERS, candidates};
 
 /// What of the length each section may take before the others had theirs, in percent.
-const SHARES: [u32; 5] = [25, 15, 20, 20, 20];
+const SHARES: [u32; 5] = [22, 12, 12, 40, 14];
 
 /// So many lines in a row that do not fit end a section: what follows is less important anyway.
 const MISFITS: usize = 16;
