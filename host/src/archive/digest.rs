@@ -50,6 +50,50 @@ impl Digest {
         hasher.finalize().into()
     }
 
+    /// What a message is told from all others by: what it is [named by](Self::of_message), and what else there is to it,
+    /// the sizes of its media above all.
+    pub(crate) fn of_all(message: &Message) -> Self {
+        Self::of_message(message).with_all(message.parts())
+    }
+
+    /// The same, where the name is known.
+    pub(super) fn with_all(self, parts: &[Part]) -> Self {
+        let mut more: Vec<u8> = Vec::new();
+        for (place, part) in (0_u64..).zip(parts) {
+            let (is_so, media) = match part {
+                Part::Reasoning(reasoning) => (reasoning.signed, &[][..]),
+                Part::Media(media) => (false, std::slice::from_ref(media)),
+                Part::ToolResult(result) => (result.is_error, &result.media[..]),
+                Part::Text(_) | Part::ToolCall(_) | Part::Opaque(_) => (false, &[][..]),
+            };
+            if !is_so && media.is_empty() {
+                continue;
+            }
+            let head = [place, u64::from(is_so), media.len() as u64];
+            more.extend(head.iter().flat_map(|number| number.to_le_bytes()));
+            for media in media {
+                let sizes = [u64::from(media.tokens), media.bytes, media.kind.len() as u64];
+                more.extend(sizes.iter().flat_map(|number| number.to_le_bytes()));
+                more.extend_from_slice(media.kind.as_bytes());
+            }
+        }
+        match more.is_empty() {
+            true => self,
+            false => Self::of(&[&self.0[..], &more].concat()),
+        }
+    }
+
+    fn digits(&self) -> impl Iterator<Item = char> {
+        const DIGITS: [char; 16] =
+            ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+        let of = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        self.0.iter().flat_map(of)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The short form that people and models are given: 12 digits.
     ///
     /// ```
@@ -82,7 +126,7 @@ impl From<blake3::Hash> for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.digits().try_for_each(|digit| f.write_char(digit))
     }
 }
 
@@ -94,10 +138,7 @@ impl fmt::Debug for Digest {
 
 impl From<Digest> for String {
     fn from(digest: Digest) -> Self {
-        let mut digits = Self::with_capacity(32);
-        // Writing to a string does not fail.
-        let _ = write!(digits, "{digest}");
-        digits
+        digest.digits().collect()
     }
 }
 

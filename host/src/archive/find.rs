@@ -66,14 +66,14 @@ fn named(records: &Records<'_>, handle: &str) -> Vec<(Digest, Option<Digest>)> {
         let next = change.handles.iter().skip(1).map(|(digest, _)| Some(*digest));
         change.handles.iter().map(|(digest, _)| *digest).zip(next.chain([None]))
     });
-    let alone = records.messages.keys().map(|digest| (*digest, None));
+    let alone = records.messages.values().map(|said| (said.name, None));
     of_changes.chain(alone).filter(|(digest, _)| is_meant(digest)).collect()
 }
 
 fn text_of(records: &Records<'_>, digest: Digest) -> Option<String> {
-    if let Some((role, parts)) = records.messages.get(&digest) {
-        let message = Message::new(MessageId(0), *role, parts.to_vec());
-        return Some(words(&message).unwrap_or_else(|| json_of(parts)));
+    if let Some(said) = records.messages.values().find(|said| said.name == digest) {
+        let message = Message::new(MessageId(0), said.role, said.parts.to_vec());
+        return Some(words(&message).unwrap_or_else(|| json_of(&said.parts)));
     }
     let mut handles = records.changes.iter().flat_map(|change| &change.handles);
     let (_, wire) = handles.find(|(handle, _)| *handle == digest)?;

@@ -29,8 +29,10 @@
 mod change;
 mod digest;
 mod error;
+mod exchange;
 mod find;
 mod options;
+mod original;
 mod record;
 mod restore;
 mod session;
@@ -45,8 +47,10 @@ use std::time::SystemTime;
 
 pub use digest::{Digest, is_handle};
 pub use error::ArchiveError;
+pub(crate) use exchange::Exchange;
 pub use find::Found;
 pub use options::ArchiveOptions;
+pub use original::Original;
 pub use restore::{Damage, Flaw, Restored};
 pub use session::{Compacted, Kept, Session};
 
@@ -129,6 +133,14 @@ impl Archive {
                 }
                 Ok(true)
             },
+        }
+    }
+
+    /// What the session of a guard's session of this name is called: what no file can be called is called by its hash.
+    pub(crate) fn file_name(&self, name: &str) -> String {
+        match self.path_of(name) {
+            Ok(_) => name.to_owned(),
+            Err(_) => Digest::of(name.as_bytes()).handle(),
         }
     }
 

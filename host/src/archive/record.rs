@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Digest;
 use super::change::Change;
+use super::exchange::Exchange;
 use crate::formats::Format;
 
 /// The version of the lines. A file that says a later one needs a later brute.
@@ -27,6 +28,8 @@ pub(super) enum Record<'a> {
     Message { digest: Digest, role: Role, parts: Cow<'a, [Part]> },
     /// A compaction, whose messages stand in lines before this.
     Compaction { change: Cow<'a, Change> },
+    /// A compaction of a conversation that has no bytes on the wire, behind its messages as well.
+    Exchange { exchange: Cow<'a, Exchange> },
 }
 
 impl Record<'_> {
@@ -49,14 +52,25 @@ impl Record<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Records<'a> {
     pub wires: HashMap<Digest, (Format, Cow<'a, str>)>,
-    pub messages: HashMap<Digest, (Role, Cow<'a, [Part]>)>,
+    /// By the digests of all that they say: several may have one name.
+    pub messages: HashMap<Digest, Said<'a>>,
     pub changes: Vec<Change>,
+    pub exchanges: Vec<Exchange>,
     /// The numbers of lines that cannot be read, from 1.
     pub damaged: Vec<usize>,
     /// Whether the last line was never finished.
     pub is_torn: bool,
     /// The version of a file that this brute is too old for.
     pub newer: Option<u32>,
+}
+
+/// A message of the model.
+#[derive(Debug)]
+pub(super) struct Said<'a> {
+    /// What it is named by.
+    pub name: Digest,
+    pub role: Role,
+    pub parts: Cow<'a, [Part]>,
 }
 
 impl<'a> Records<'a> {
@@ -84,9 +98,11 @@ impl<'a> Records<'a> {
                 self.wires.insert(digest, (format, json));
             }
             Record::Message { digest, role, parts } => {
-                self.messages.insert(digest, (role, parts));
+                let said = Said { name: digest, role, parts };
+                self.messages.insert(digest.with_all(&said.parts), said);
             }
             Record::Compaction { change } => self.changes.push(change.into_owned()),
+            Record::Exchange { exchange } => self.exchanges.push(exchange.into_owned()),
         }
     }
 }

@@ -172,10 +172,14 @@ impl Archive {
 
     /// The files to look in: that of `session`, or all.
     pub(super) fn paths_of(&self, session: Option<&str>) -> Result<Vec<PathBuf>, ArchiveError> {
-        let Some(name) = session else { return self.paths() };
+        session.map_or_else(|| self.paths(), |name| Ok(vec![self.existing(name)?]))
+    }
+
+    /// The file of the session of this name, which is there.
+    pub(super) fn existing(&self, name: &str) -> Result<PathBuf, ArchiveError> {
         let path = self.path_of(name)?;
         match path.is_file() {
-            true => Ok(vec![path]),
+            true => Ok(path),
             false => {
                 Err(ArchiveError::NoSession { name: name.into(), folder: self.folder.clone() })
             }

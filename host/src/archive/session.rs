@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use brute_core::Message;
+use brute_core::{Conversation, Message};
 
 use super::change::Change;
+use super::exchange::Exchange;
 use super::record::{Record, Records};
 use super::{Archive, ArchiveError, Digest, name_of};
 use crate::formats::{Document, Format, WireMessages};
@@ -123,17 +124,6 @@ impl Session {
         self.files
     }
 
-    /// Whether the file that this value added to last is still there.
-    pub(crate) fn is_there(&self) -> bool {
-        let first = &self.seen.first;
-        let begins = |mut file: File| {
-            let mut line = vec![0; first.len()];
-            file.read_exact(&mut line)?;
-            Ok::<_, io::Error>(line == *first && file.metadata()?.len() >= self.seen.end)
-        };
-        !first.is_empty() && File::open(&self.path).and_then(begins).unwrap_or(false)
-    }
-
     /// Archives what a compaction gave up, and the way back. When this returns, it is on the disk. Where
     /// nothing changed, nothing is written.
     ///
@@ -176,7 +166,8 @@ impl Session {
     }
 
     /// Archives messages of the model, each to be found by its handle: for programs that have no bytes of
-    /// a provider, and take what [`Event::Compacted`] says was `removed`.
+    /// a provider, and take what [`Event::Compacted`] says was `removed`. Where they stood is not said by that: see
+    /// [`exchanged`](Self::exchanged).
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -207,18 +198,47 @@ impl Session {
         if removed.is_empty() {
             return Ok(self.nothing());
         }
+        self.add(|seen, lines| seen.keep(removed, lines))
+    }
+
+    /// Archives what became of a conversation that has no bytes of a provider: the messages that went, and where they
+    /// stood, so that [`Archive::original`] gives all of it back. When this returns, it is on the disk. Where nothing
+    /// changed, nothing is written.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn exchanged(
+        &mut self,
+        before: &Conversation,
+        after: &Conversation,
+    ) -> Result<Kept, ArchiveError> {
+        let all = |message: &Arc<Message>| Digest::of_all(message);
+        let Some(exchange) = Exchange::between(before, after, all) else {
+            return Ok(self.nothing());
+        };
+        let went = exchange.places().filter_map(|place| before.messages().get(place));
         self.add(|seen, lines| {
-            let mut messages = 0;
-            for message in removed {
-                let digest = Digest::of_message(message);
-                if seen.messages.insert(digest) {
-                    messages += 1;
-                    let (role, parts) = (message.role(), Cow::Borrowed(message.parts()));
-                    Record::Message { digest, role, parts }.write(lines);
-                }
-            }
+            let messages = seen.keep(went, lines);
+            Record::Exchange { exchange: Cow::Borrowed(&exchange) }.write(lines);
             messages
         })
+    }
+
+    /// Adds what became of a conversation, all of whose messages that went this value has added: at once, with no wait
+    /// for others or for the disk. The line outlives this process; the file is what is to be brought to the disk, that
+    /// it outlives a power failure too. Nothing, if the file is another one by now, somebody has it, or the file system
+    /// refuses.
+    pub(crate) fn note(&self, exchange: &Exchange) -> Option<Arc<File>> {
+        let mut file = Lines::open(&self.path, Others::Refuse).ok()?;
+        file.settle().ok()?;
+        let Seen { first, end, .. } = &self.seen;
+        if first.is_empty() || file.end() < *end || file.first_line().ok()? != *first {
+            return None;
+        }
+        let mut line = Vec::new();
+        Record::Exchange { exchange: Cow::Borrowed(exchange) }.write(&mut line);
+        file.append(&line).ok()?;
+        Some(Arc::clone(file.file()))
     }
 
     fn nothing(&self) -> Kept {
@@ -256,6 +276,24 @@ impl Session {
 }
 
 impl Seen {
+    /// Writes those of `messages` that are not there yet, and says how many.
+    fn keep<'a>(
+        &mut self,
+        messages: impl IntoIterator<Item = &'a Arc<Message>>,
+        lines: &mut Vec<u8>,
+    ) -> usize {
+        let mut added = 0;
+        for message in messages {
+            let digest = Digest::of_message(message);
+            if self.messages.insert(digest.with_all(message.parts())) {
+                added += 1;
+                let (role, parts) = (message.role(), Cow::Borrowed(message.parts()));
+                Record::Message { digest, role, parts }.write(lines);
+            }
+        }
+        added
+    }
+
     /// Reads what was added since by others, to the file whose first line was `before`.
     fn catch_up(&mut self, file: &Lines, path: &Path, before: &[u8]) -> Result<(), ArchiveError> {
         let failed = |error: io::Error| ArchiveError::read(path, &error);

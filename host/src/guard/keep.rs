@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::SystemTime;
 
-use brute_core::{Message, MessageId, Role};
+use brute_core::{Conversation, Message, MessageId, Role};
 
 use super::locked;
-use crate::archive::{self, Archive, ArchiveError, Compacted, Digest};
+use crate::archive::{self, Archive, ArchiveError, Compacted, Digest, Exchange};
 use crate::formats::{Document, WriteOptions};
 use crate::ladder::Compaction;
 
@@ -25,8 +25,9 @@ struct Inner {
 #[derive(Default)]
 struct Kept {
     session: Option<archive::Session>,
-    /// Messages that were archived before they went. A message of the same id may say something else by now.
-    ahead: HashMap<MessageId, Weak<Message>>,
+    /// Messages that were archived before they went, and their digests. A message of the same id may say something else
+    /// by now.
+    ahead: HashMap<MessageId, (Weak<Message>, Digest)>,
     /// In which of the files that stood there.
     file: u64,
 }
@@ -45,7 +46,7 @@ impl Kept {
         archive: &Archive,
         name: &str,
     ) -> Result<&mut archive::Session, ArchiveError> {
-        let session = named(archive, name)?;
+        let session = archive.session(&archive.file_name(name))?;
         let known = self.session.take().filter(|known| known.path() == session.path());
         if known.is_none() {
             self.ahead.clear();
@@ -69,13 +70,21 @@ impl Kept {
         if std::mem::replace(&mut self.file, file) != file {
             self.ahead.clear();
         }
-        self.ahead.extend(new.iter().map(|message| (message.id(), Arc::downgrade(message))));
+        let known = |message: &Arc<Message>| {
+            (message.id(), (Arc::downgrade(message), Digest::of_all(message)))
+        };
+        self.ahead.extend(new.iter().map(known));
         Ok(())
     }
 
     fn has(&self, message: &Arc<Message>) -> bool {
-        let known = self.ahead.get(&message.id());
-        known.is_some_and(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(message)))
+        self.digest(message).is_some()
+    }
+
+    /// The digest of a message that was archived before it went.
+    fn digest(&self, message: &Arc<Message>) -> Option<Digest> {
+        let (known, digest) = self.ahead.get(&message.id())?;
+        std::ptr::eq(known.as_ptr(), Arc::as_ptr(message)).then_some(*digest)
     }
 
     fn forget(&mut self, gone: &[Arc<Message>]) {
@@ -116,44 +125,68 @@ impl Keeper {
         ahead.is_under_way.then_some(messages)
     }
 
-    /// Whether all of `gone` was archived ahead, and is still there.
-    fn has_all(&self, archive: &Archive, name: &str, gone: &[Arc<Message>]) -> bool {
+    /// Notes where all that went from `before` stood, if that was archived ahead, and is still there; whether it is so.
+    ///
+    /// The agent waits for one line to be written, which a killed process leaves whole, and not for the disk: after a
+    /// power failure before that has it, the messages are still found by their handles, but this compaction and those
+    /// before it cannot be undone.
+    fn has_noted(
+        &self,
+        archive: &Archive,
+        name: &str,
+        before: &Conversation,
+        compaction: &Compaction,
+    ) -> bool {
         let mut kept = match self.0.kept.try_lock() {
             Ok(kept) => kept,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             // It is being archived just now, for which the agent's thread does not wait.
             Err(TryLockError::WouldBlock) => return false,
         };
-        let is_there = kept.session(archive, name).is_ok_and(|session| session.is_there());
-        let has_all = is_there && gone.iter().all(|message| kept.has(message));
-        if has_all {
-            kept.forget(gone);
+        let is_open = kept.session(archive, name).is_ok();
+        if !is_open || !compaction.removed.iter().all(|message| kept.has(message)) {
+            return false;
         }
-        has_all
+        let digest = |message: &Arc<Message>| {
+            kept.digest(message).unwrap_or_else(|| Digest::of_all(message))
+        };
+        let exchange = Exchange::between(before, &compaction.conversation, digest);
+        let noted = exchange.and_then(|exchange| kept.session.as_ref()?.note(&exchange));
+        let Some(file) = noted else { return false };
+        kept.forget(&compaction.removed);
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = file.sync_data() {
+                tracing::warn!(%error, "what a compaction gave up may not be on the disk");
+            }
+        });
+        true
     }
 
-    /// Keeps what `compaction` gave up: as the bytes of `document`, from which it all comes back as it was, or as
+    /// Keeps what `compaction` gave up of `before`: as the bytes of `document`, from which it all comes back as it was, or as
     /// messages, if there is no document. `live` are the names of sessions that a sweep has to spare.
     pub(super) async fn keep(
         &self,
         archive: &Archive,
         name: &str,
+        before: &Conversation,
         compaction: &Compaction,
         document: Option<&Arc<Document>>,
         live: impl FnOnce() -> HashSet<String> + Send + 'static,
     ) -> Result<(), ArchiveError> {
         let gone = &compaction.removed;
-        if gone.is_empty() || (document.is_none() && self.has_all(archive, name, gone)) {
+        if gone.is_empty()
+            || (document.is_none() && self.has_noted(archive, name, before, compaction))
+        {
             return Ok(());
         }
         let (keeper, name) = (self.clone(), name.to_owned());
-        let (kept_by, compaction) = (archive.clone(), compaction.clone());
+        let (kept_by, before, compaction) = (archive.clone(), before.clone(), compaction.clone());
         let document = document.cloned();
         let work = move || {
             let mut kept = locked(&keeper.0.kept);
             let session = kept.session(&kept_by, &name)?;
             match document {
-                None => session.keep(&compaction.removed)?,
+                None => session.exchanged(&before, &compaction.conversation)?,
                 Some(document) => session.compacted(&compacted(&document, &compaction)?)?,
             };
             kept.forget(&compaction.removed);
@@ -171,19 +204,11 @@ impl Keeper {
 
 /// Removes the sessions of others that are too old or too many, if it is time to.
 fn sweep_if_due(archive: &Archive, live: impl FnOnce() -> HashSet<String>) {
-    let live = || {
-        let sessions = live().into_iter().filter_map(|name| named(archive, &name).ok());
-        sessions.map(|session| session.name().to_owned()).collect()
-    };
+    let live = || live().iter().map(|name| archive.file_name(name)).collect();
     let swept = archive.sweep_if_due(SystemTime::now(), live);
     for error in swept.into_iter().flat_map(|swept| swept.errors) {
         tracing::warn!(%error, "an old session was not removed from the archive");
     }
-}
-
-/// The archive of the session of this name. What no file can be called is called by its hash.
-fn named(archive: &Archive, name: &str) -> Result<archive::Session, ArchiveError> {
-    archive.session(name).or_else(|_| archive.session(&Digest::of(name.as_bytes()).handle()))
 }
 
 fn compacted(document: &Document, compaction: &Compaction) -> Result<Compacted, ArchiveError> {

@@ -346,7 +346,8 @@ impl Session {
         let Some(archive) = due.policy.archive() else { return Ok(()) };
         let guard = self.0.guard.clone();
         let live = move || guard.names();
-        self.0.keeper.keep(archive, self.name(), compaction, document, live).await
+        let before = &due.conversation;
+        self.0.keeper.keep(archive, self.name(), before, compaction, document, live).await
     }
 
     /// Leaves the conversation as it is, since what a compaction gave up would be nowhere, or nobody would know of it

@@ -95,9 +95,13 @@ async fn a_compaction_waits_for_nothing_that_was_archived_ahead() {
     session.replace(steps(150)).unwrap();
 
     // All of that goes at once, and again after it became other messages.
+    let begun = steps(150);
     for round in 1..4 {
         let removed = compacted(&session, round * 1_000).await;
         are_found(&archive, "near", &removed);
+        let original = archive.original("near", &session.conversation()).unwrap();
+        assert_eq!((original.compactions, original.damage), (round, vec![]));
+        assert_eq!(original.conversation.messages()[..begun.len()], *begun.messages());
         let results = removed.iter().filter(|message| message.result().is_some());
         let text = std::fs::read_to_string(&file).unwrap();
         for message in results {

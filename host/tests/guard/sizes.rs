@@ -9,6 +9,7 @@ use std::time::Duration;
 use brute_core::{
     Approximate, Conversation, Message, MessageId, Outline, Part, Role, TokenCounter, ToolCall,
 };
+use brute_host::archive::{Archive, ArchiveOptions};
 use brute_host::formats::{Document, Format, ReadOptions, Usage};
 use brute_host::guard::{Guard, Session, Told};
 use brute_host::ladder::Event;
@@ -57,15 +58,19 @@ impl Checked {
     }
 }
 
-/// Takes `steps` steps: a call of the model, which calls a tool.
+/// Takes `steps` steps: a call of the model, which calls a tool. With all that was said.
 async fn run(
     session: &Session,
     steps: usize,
     provider: &mut Provider<impl Fn(&str) -> u64>,
-) -> Vec<Checked> {
+) -> (Vec<Checked>, Vec<Arc<Message>>) {
     let outputs = outputs();
+    let mut said = Vec::new();
+    let last = |now: &Conversation| now.messages().last().cloned();
     session.push(Role::System, [Part::Text("You mend things.".into())]).unwrap();
+    said.extend(session.read(last));
     session.push(Role::User, [Part::Text("Make all tests pass.".into())]).unwrap();
+    said.extend(session.read(last));
     let mut all = Vec::new();
     for index in 0..steps {
         let before = session.read(|conversation| provider.request(conversation));
@@ -86,10 +91,12 @@ async fn run(
             Message::new(MessageId(u64::MAX - index as u64), Role::Assistant, parts.clone());
         let usage = Usage { input: counted, output: provider.message(&reply) };
         session.after_call(&call, parts, Some(usage)).unwrap();
+        said.extend(session.read(last));
         let output = outputs[index % outputs.len()].clone().into_bytes();
         session.tool_result(&id, "shell", output, false).await.unwrap();
+        said.extend(session.read(last));
     }
-    all
+    (all, said)
 }
 
 #[tokio::test]
@@ -113,11 +120,13 @@ async fn a_long_run_stays_in_its_window_and_compacts_when_it_is_due_and_only_the
             _ => {}
         }
     };
-    let guard = Guard::new(policy(WINDOW, Arc::new(Approximate)));
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path(), ArchiveOptions::default());
+    let guard = Guard::new(policy(WINDOW, Arc::new(Approximate)).with_archive(archive.clone()));
     guard.subscribe(subscriber).unwrap();
     let session = guard.session("long");
     let mut provider = Provider::new(1_185, |text| u64::from(Approximate.count(text)));
-    let run = run(&session, 2_000, &mut provider).await;
+    let (run, said) = run(&session, 2_000, &mut provider).await;
     let compactions = run.iter().filter(|checked| checked.compacted).count();
     assert!(compactions > 20, "{compactions}");
     for (index, checked) in run.iter().enumerate() {
@@ -137,6 +146,13 @@ async fn a_long_run_stays_in_its_window_and_compacts_when_it_is_due_and_only_the
     known.sort_unstable();
     known.dedup();
     assert!(known.len() >= 2 + 2 * 2_000, "{}", known.len());
+    // And the archive gives back all that was said.
+    let original = archive.original("long", &session.conversation()).unwrap();
+    assert_eq!(
+        (original.compactions, original.flaws, original.damage),
+        (compactions, vec![], vec![])
+    );
+    assert!(original.conversation.messages() == said);
 }
 
 /// Tokens of a vocabulary that is further from o200k for some texts than for others. The ratios are those that were
@@ -166,7 +182,7 @@ async fn sizes_follow_a_tokenizer_that_nobody_knows() {
         let guard = Guard::new(policy(200_000, counter));
         let session = guard.session("unknown");
         let mut provider = Provider::new(1_185, |text: &str| other_tokens(text, scale));
-        let run = run(&session, 800, &mut provider).await;
+        let (run, _) = run(&session, 800, &mut provider).await;
         let (after, others): (Vec<_>, Vec<_>) =
             run.iter().skip(1).partition(|checked| checked.compacted);
         let mut errors: Vec<f64> = others.iter().map(|checked| checked.error()).collect();

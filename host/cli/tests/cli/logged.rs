@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use brute_core::truncation::{FullText, Notice};
 use brute_core::{Conversation, Part, Role, ToolCall, ToolResult};
+use brute_host::archive::{Archive, ArchiveError, ArchiveOptions};
 use brute_host::config::{Origin, Source, Sources, load};
 use brute_host::guard::{Guard, Policy, Session, SessionError, Told};
 use brute_host::ladder::Event;
@@ -126,29 +127,12 @@ fn an_agent_goes_on() {
 }
 
 /// All texts of a conversation by their first lines.
-fn texts_of(conversation: &Conversation, texts: &mut HashMap<String, String>) {
+fn texts_of(conversation: &Conversation) -> HashMap<String, String> {
     let parts = conversation.messages().iter().flat_map(|message| message.parts());
-    for part in parts {
-        note(part, texts);
-    }
-}
-
-fn note(part: &Part, texts: &mut HashMap<String, String>) {
-    for text in part.texts() {
-        let key = text.lines().next().unwrap_or_default();
-        texts.entry(key.to_owned()).or_insert_with(|| text.to_owned());
-    }
-}
-
-/// The same of an archive, whose lines are whole but for the last.
-fn texts_in(archive: &Path, texts: &mut HashMap<String, String>) {
-    let Ok(lines) = std::fs::read_to_string(archive) else { return };
-    for line in lines.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-        let record: serde_json::Value = serde_json::from_str(line).expect(line);
-        let parts = record.get("parts").cloned().unwrap_or_else(|| serde_json::json!([]));
-        let parts: Vec<Part> = serde_json::from_value(parts).expect("parts");
-        parts.iter().for_each(|part| note(part, texts));
-    }
+    let texts = parts.flat_map(Part::texts);
+    texts
+        .map(|text| (text.lines().next().unwrap_or_default().to_owned(), text.to_owned()))
+        .collect()
 }
 
 /// Whether `found` is all of `whole`, or its beginning with a notice that names a file with all of it.
@@ -169,7 +153,8 @@ fn whatever_a_killed_agent_was_told_is_kept_is_there() {
     const KILLS: u32 = 200;
     let place = Place::new();
     let folder = place.path("").canonicalize().expect("it is there");
-    let (log, archive) = (log_in(&folder), folder.join("folder/one.jsonl"));
+    let log = log_in(&folder);
+    let archive = Archive::at(folder.join("folder"), ArchiveOptions::default());
     let mut all = Vec::new();
     let (mut in_time, mut compactions) = (0, 0);
     let run = |run| agent("an_agent_goes_on", &folder, run).spawn().expect("it runs");
@@ -182,9 +167,12 @@ fn whatever_a_killed_agent_was_told_is_kept_is_there() {
         if log.exists() {
             let recorded = SessionLog::read(&log).expect("it is readable");
             compactions = recorded.compactions;
-            texts_of(&recorded.conversation, &mut texts);
+            let original = match archive.original("one", &recorded.conversation) {
+                Err(ArchiveError::NoSession { .. }) if compactions == 0 => recorded.conversation,
+                original => original.expect("it is whole").conversation,
+            };
+            texts = texts_of(&original);
         }
-        texts_in(&archive, &mut texts);
         for (run, key) in &all {
             let found = texts.get(key).unwrap_or_else(|| panic!("{key} is lost in run {number}"));
             let (step, what) = key.split_once(' ').expect("a key");
