@@ -175,7 +175,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Locks as far as the file system has any.
-fn usual(locked: io::Result<()>) -> io::Result<()> {
+pub(crate) fn usual(locked: io::Result<()>) -> io::Result<()> {
     match locked {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         locked => locked,

@@ -58,7 +58,7 @@ use brute_core::Message;
 
 use crate::formats::WireMessages;
 use crate::lines;
-use crate::truncation::{Swept, located, own};
+use crate::truncation::{Lease, Swept, located, own};
 
 const EXTENSION: &str = ".jsonl";
 
@@ -90,6 +90,13 @@ impl Archive {
         &self.folder
     }
 
+    /// Keeps the file of the session of this name, if there is one, from every sweep.
+    pub(crate) fn lease(&self, name: &str) -> io::Result<Option<Lease>> {
+        let file = format!("{name}{EXTENSION}");
+        let is_there = self.folder.join(&file).is_file();
+        is_there.then(|| Lease::take(&self.folder, [&file])).transpose()
+    }
+
     /// The session of this name, to add to.
     ///
     /// # Errors
@@ -100,7 +107,8 @@ impl Archive {
 
     /// Removes sessions that were not added to for longer than `max-age`, and then those that were added
     /// to the longest time ago until the rest takes no more than `max-total`. The sessions that `live`
-    /// names stay, whatever their age and size, and so does one that somebody writes to at the moment.
+    /// names stay, whatever their age and size, and so do those of every [`Guard`](crate::guard::Guard) that lives, of
+    /// other programs too, and one that somebody writes to at the moment.
     pub fn sweep(&self, now: SystemTime, live: &HashSet<String>) -> Swept {
         own::sweep(&self.folder, &self.rules(), now, &files(live))
     }

@@ -11,6 +11,7 @@ use super::locked;
 use crate::archive::{self, Archive, ArchiveError, Compacted, Digest, Exchange};
 use crate::formats::{Document, WriteOptions};
 use crate::ladder::Compaction;
+use crate::truncation::Lease;
 
 /// The archive of one session, opened when there is something to keep.
 #[derive(Clone, Default)]
@@ -30,6 +31,8 @@ struct Kept {
     ahead: HashMap<MessageId, (Weak<Message>, Digest)>,
     /// In which of the files that stood there.
     file: u64,
+    /// Keeps the file from the sweeps of others, once it is there.
+    lease: Option<Lease>,
 }
 
 /// What is to be archived ahead. One thread at a time does it, however slow the disk is.
@@ -51,8 +54,18 @@ impl Kept {
         if known.is_none() {
             self.ahead.clear();
             self.file = 0;
+            self.lease = None;
         }
         Ok(self.session.insert(known.unwrap_or(session)))
+    }
+
+    /// Keeps the file, if there is one, for as long as the session lives.
+    fn hold(&mut self, archive: &Archive) {
+        let Some(session) = self.session.as_ref().filter(|_| self.lease.is_none()) else { return };
+        match archive.lease(session.name()) {
+            Ok(lease) => self.lease = lease,
+            Err(error) => tracing::warn!(%error, "the archive of a session may be swept by others"),
+        }
     }
 
     /// Archives those of `messages` that are not yet.
@@ -74,6 +87,7 @@ impl Kept {
             (message.id(), (Arc::downgrade(message), Digest::of_all(message)))
         };
         self.ahead.extend(new.iter().map(known));
+        self.hold(archive);
         Ok(())
     }
 
@@ -93,6 +107,14 @@ impl Kept {
 }
 
 impl Keeper {
+    /// Keeps what was archived of a session that goes on.
+    pub(super) fn hold(&self, archive: &Archive, name: &str) {
+        let mut kept = locked(&self.0.kept);
+        if kept.session(archive, name).is_ok() {
+            kept.hold(archive);
+        }
+    }
+
     /// Archives `messages`, which may go soon, while nobody waits for it. What fails here is tried again, and told of,
     /// when they go. Needs a tokio runtime. `live` are the names of sessions that a sweep has to spare.
     pub(super) fn ahead(
@@ -190,6 +212,7 @@ impl Keeper {
                 Some(document) => session.compacted(&compacted(&document, &compaction)?)?,
             };
             kept.forget(&compaction.removed);
+            kept.hold(&kept_by);
             drop(kept);
             sweep_if_due(&kept_by, live);
             Ok(())

@@ -31,6 +31,7 @@ mod meter;
 mod policy;
 mod session;
 mod subscriber;
+mod texts;
 
 pub use compact::{Compact, Custom, Job};
 pub use event_log::EventLog;
@@ -123,6 +124,7 @@ impl Guard {
 
     fn add(&self, name: String, conversation: Conversation, log: Option<SessionLog>) -> Session {
         let session = Session::new(self.clone(), name, conversation, log);
+        session.hold();
         let mut sessions = locked(&self.0.sessions);
         sessions.retain(|session| session.strong_count() > 0);
         sessions.push(session.downgrade());

@@ -15,6 +15,7 @@ use tracing::{Instrument, info_span};
 
 use super::keep::Keeper;
 use super::meter::Meter;
+use super::texts::Texts;
 use super::{Guard, Job, Policy, locked};
 use crate::archive::ArchiveError;
 use crate::formats::{Document, Usage};
@@ -33,6 +34,7 @@ pub(super) struct Shared {
     /// Held while the log is brought to the disk, and by nobody else.
     syncing: Mutex<()>,
     keeper: Keeper,
+    texts: Texts,
     /// Dropped last: how the layers of the session's own policy end is told to the guard's subscribers.
     guard: Guard,
 }
@@ -95,8 +97,26 @@ impl Session {
             archived: (0, 0),
         };
         let (state, flight) = (Mutex::new(state), tokio::sync::Mutex::default());
-        let (syncing, keeper) = (Mutex::default(), Keeper::default());
-        Self(Arc::new(Shared { name, state, flight, syncing, keeper, guard }))
+        let (syncing, keeper, texts) = (Mutex::default(), Keeper::default(), Texts::default());
+        Self(Arc::new(Shared { name, state, flight, syncing, keeper, texts, guard }))
+    }
+
+    /// Keeps the full texts that the conversation names from the sweeps of others, and `new`, which it may come to
+    /// name.
+    fn hold_texts(&self, new: Option<String>) {
+        let (conversation, policy) = {
+            let state = &*locked(&self.0.state);
+            (state.conversation.clone(), self.policy_of(state))
+        };
+        self.0.texts.hold(policy.truncator().spill(), &conversation, new);
+    }
+
+    /// The same for all that is there of a session that goes on.
+    pub(super) fn hold(&self) {
+        self.hold_texts(None);
+        if let Some(archive) = self.0.guard.policy().archive() {
+            self.0.keeper.hold(archive, self.name());
+        }
     }
 
     pub(super) fn downgrade(&self) -> Weak<Shared> {
@@ -141,13 +161,16 @@ impl Session {
     /// # Errors
     /// If it cannot be logged; never without a log.
     pub fn replace(&self, conversation: Conversation) -> Result<(), LogError> {
-        let state = &mut *locked(&self.0.state);
-        state.log(|log, now| log.turned(now, &conversation))?;
-        state.conversation = conversation;
-        state.generation += 1;
-        state.meter = Meter::default();
-        state.trigger = Trigger::default();
-        state.is_counted = false;
+        {
+            let state = &mut *locked(&self.0.state);
+            state.log(|log, now| log.turned(now, &conversation))?;
+            state.conversation = conversation;
+            state.generation += 1;
+            state.meter = Meter::default();
+            state.trigger = Trigger::default();
+            state.is_counted = false;
+        }
+        self.hold_texts(None);
         Ok(())
     }
 
@@ -198,7 +221,9 @@ impl Session {
                 full: cut.notice.full.clone(),
                 duration: begun.elapsed(),
             });
-            session.0.guard.sweep_if_due(cut.file_name());
+            let name = cut.file_name();
+            session.hold_texts(name.clone());
+            session.0.guard.sweep_if_due(name);
             truncated.text.into_owned()
         });
         capped.await.unwrap_or_else(|_| "The result was lost in an error of the agent.".to_owned())

@@ -3,6 +3,7 @@
 //! The words of the preview and the rules of the cut are in [`brute_core::truncation`]; here are the
 //! limits by tool, the file with the full text, and how long it stays.
 
+mod lease;
 mod options;
 pub(crate) mod own;
 mod retention;
@@ -20,6 +21,7 @@ use brute_core::truncation::{
     self as core, FullText, Limit, Limits, Notice, Outcome, RECOGNIZED_BYTES, Scan, Spill, Verdict,
 };
 
+pub(crate) use lease::Lease;
 pub use options::{LimitError, ToolOptions, TruncateOptions};
 pub use own::{SWEEP_EVERY, SweepError, Swept};
 pub use retention::named_in;

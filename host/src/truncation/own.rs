@@ -6,10 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::lease::leased;
 use crate::system::words_of;
 
 /// A file that was begun so long ago was left behind by a process that is gone.
-const UNFINISHED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const UNFINISHED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// So long, at least, lies between two sweeps that [`Truncator::sweep_if_due`] or
 /// [`Archive::sweep_if_due`] makes.
@@ -122,7 +123,7 @@ fn stamp(folder: &Path, now: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what the rules let go, but nothing that `live` names. It does not follow links, and what it
+/// Removes what the rules let go, but nothing that `live` names or anybody has a [`Lease`](super::Lease) of. It does not follow links, and what it
 /// cannot do it reports and leaves.
 pub(crate) fn sweep(
     folder: &Path,
@@ -141,9 +142,11 @@ pub(crate) fn sweep(
         }
     };
     files.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.name.cmp(&b.name)));
+    // Read behind the files: what is there by now and needed is named by now.
+    let leased = leased(folder, now);
     // What is live takes its room first.
-    let (live, others): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file| live.contains(&file.name));
+    let is_live = |file: &Stored| live.contains(&file.name) || leased.contains(&file.name);
+    let (live, others): (Vec<_>, Vec<_>) = files.into_iter().partition(is_live);
     for file in live {
         swept.keep(file.bytes);
     }

@@ -3,6 +3,7 @@
 
 mod archived;
 mod bytes;
+mod live;
 mod logged;
 mod sizes;
 mod subscribers;
@@ -33,12 +34,15 @@ fn truncator() -> Truncator {
     Truncator::new(options).unwrap()
 }
 
-fn policy(window: u64, counter: Arc<dyn TokenCounter>) -> Policy {
+fn ladder(window: u64, counter: Arc<dyn TokenCounter>) -> Compactor {
     let budget = Budget::new(window, RESERVE, window * 7 / 10, window * 4 / 10).unwrap();
-    let compactor = Compactor::new(counter, budget)
+    Compactor::new(counter, budget)
         .rung(Rung::new("tool-results", ToolResults::default()))
-        .rung(Rung::new("sliding-window", SlidingWindow::default()));
-    Policy::new(compactor, truncator())
+        .rung(Rung::new("sliding-window", SlidingWindow::default()))
+}
+
+fn policy(window: u64, counter: Arc<dyn TokenCounter>) -> Policy {
+    Policy::new(ladder(window, counter), truncator())
 }
 
 /// What tools printed in the sessions that ship.

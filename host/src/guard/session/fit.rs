@@ -51,7 +51,9 @@ impl Session {
     ) -> Result<Fitted, SessionError> {
         let policy = self.policy_of(&locked(&self.0.state));
         let document = Arc::new(policy.read(request.into())?);
-        self.turn_to(document.conversation(), usage)?;
+        if self.turn_to(document.conversation(), usage)? {
+            self.hold_texts(None);
+        }
         let tools = document.tools_text();
         let compaction = self.made_ready(tools.as_deref(), Some(&document)).await.compaction;
         let write = |now: &Conversation| document.write(now, &WriteOptions::default()).into_owned();
@@ -69,8 +71,8 @@ impl Session {
         Ok(Fitted { request, compaction })
     }
 
-    /// Takes `conversation` for what the one that is there has become.
-    fn turn_to(&self, conversation: &Conversation, usage: Option<Usage>) -> Result<(), LogError> {
+    /// Takes `conversation` for what the one that is there has become. Whether it begins anew.
+    fn turn_to(&self, conversation: &Conversation, usage: Option<Usage>) -> Result<bool, LogError> {
         let state = &mut *locked(&self.0.state);
         self.turn_to_policy(state);
         let sent = state.conversation.len();
@@ -86,6 +88,6 @@ impl Session {
         } else if let Some(usage) = usage.filter(|_| reply == Some(Role::Assistant)) {
             state.meter.report(sent + 1, usage.total());
         }
-        Ok(())
+        Ok(same < sent || sent == 0)
     }
 }
