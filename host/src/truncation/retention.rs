@@ -15,8 +15,9 @@ impl Truncator {
     ///
     /// [`SWEEP_EVERY`]: super::SWEEP_EVERY
     ///
-    /// What protects the texts of a live conversation are the notices in it: collect [`named_in`] over
-    /// all its results in `live`. Whoever knows of no conversation, as a filter does, still leaves what
+    /// What conversations of a [`Guard`](crate::guard::Guard) name stays as long as they live, in whichever
+    /// program. What protects the texts of another conversation are the notices in it: collect [`named_in`]
+    /// over all its results in `live`. Whoever knows of no conversation, as a filter does, still leaves what
     /// was saved, or saved again, within `max-age`, the newest up to `max-total`. So where conversations
     /// live for longer than `max-age`, either have their program sweep, or raise it.
     ///
