@@ -1,14 +1,14 @@
 //! How an archive names what it holds: by content.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::str::FromStr;
 
 use brute_core::{Message, Part};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The first half of a BLAKE3 digest, 128 bits: 32 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Digest([u8; 16]);
 
 /// The digits of a [`Handle`](Digest::handle): 48 bits tell apart the messages of any archive that fits
@@ -83,11 +83,15 @@ impl Digest {
         }
     }
 
-    fn digits(&self) -> impl Iterator<Item = char> {
-        const DIGITS: [char; 16] =
-            ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-        let of = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
-        self.0.iter().flat_map(of)
+    /// Its digits, on the stack: a record of a compaction has thousands.
+    fn with_digits<T>(&self, reader: impl FnOnce(&str) -> T) -> T {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut digits = [0; 32];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        reader(std::str::from_utf8(&digits).unwrap_or_default())
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -126,7 +130,7 @@ impl From<blake3::Hash> for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.digits().try_for_each(|digit| f.write_char(digit))
+        self.with_digits(|digits| f.write_str(digits))
     }
 }
 
@@ -136,9 +140,9 @@ impl fmt::Debug for Digest {
     }
 }
 
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.digits().collect()
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.with_digits(|digits| serializer.serialize_str(digits))
     }
 }
 

@@ -1,5 +1,6 @@
 //! One conversation under guard.
 
+mod archived;
 mod fit;
 mod logged;
 
@@ -17,7 +18,6 @@ use super::keep::Keeper;
 use super::meter::Meter;
 use super::texts::Texts;
 use super::{Guard, Job, Policy, locked};
-use crate::archive::ArchiveError;
 use crate::formats::{Document, Usage};
 use crate::ladder::{Anchor, Budget, Compaction, Event, Observers, Trigger, Wire};
 use crate::session_log::{LogError, SessionLog};
@@ -339,40 +339,6 @@ impl Session {
         }
         let (conversation, generation) = (state.conversation.clone(), state.generation);
         Err(Box::new(Due { conversation, budget, policy, generation }))
-    }
-
-    /// Has what may go soon archived while the model is at work, so that a compaction need not wait for it.
-    fn archive_ahead(&self) {
-        let state = &mut *locked(&self.0.state);
-        let policy = self.policy_of(state);
-        let Some(archive) = policy.archive() else { return };
-        let (counter, half) = (&**policy.counter(), policy.budget().compact_at() / 2);
-        let conversation = &mut state.conversation;
-        if state.meter.is_below(half, conversation, counter) || !conversation.exceeds(half, counter)
-        {
-            return;
-        }
-        let (generation, handed) = state.archived;
-        let from = if generation == state.generation { handed } else { 0 };
-        let messages = conversation.messages().get(from..).unwrap_or_default();
-        if !messages.is_empty() {
-            let guard = self.0.guard.clone();
-            self.0.keeper.ahead(archive, self.name(), messages, move || guard.names());
-        }
-        state.archived = (state.generation, state.conversation.len());
-    }
-
-    async fn archive(
-        &self,
-        due: &Due,
-        compaction: &Compaction,
-        document: Option<&Arc<Document>>,
-    ) -> Result<(), ArchiveError> {
-        let Some(archive) = due.policy.archive() else { return Ok(()) };
-        let guard = self.0.guard.clone();
-        let live = move || guard.names();
-        let before = &due.conversation;
-        self.0.keeper.keep(archive, self.name(), before, compaction, document, live).await
     }
 
     /// Leaves the conversation as it is, since what a compaction gave up would be nowhere, or nobody would know of it
