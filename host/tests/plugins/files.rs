@@ -95,7 +95,7 @@ fn another_abi_number_is_refused_with_both_sides_named() {
     let reason = refused(&path);
     let start = "it was built against brute-core 0.1.0 (ABI 9, rustc ";
     assert!(reason.starts_with(start), "{reason}");
-    assert!(reason.contains("and this program has brute-core 0.1.0 (ABI 1, "), "{reason}");
+    assert!(reason.contains("and this program has brute-core 0.1.0 (ABI 2, "), "{reason}");
     assert!(reason.ends_with(": get a newer brute"), "{reason}");
 }
 

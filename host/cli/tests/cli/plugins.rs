@@ -221,7 +221,7 @@ fn a_library_is_looked_at_without_running_it() {
     let inspected = place.brute(&format!("plugins inspect {}", library()));
     assert_eq!(inspected.code, Some(0), "{}", inspected.err);
     for part in
-        ["mirror 0.1.0", "built against brute-core 0.1.0 (ABI 1, rustc ", "not trusted, blake3 "]
+        ["mirror 0.1.0", "built against brute-core 0.1.0 (ABI 2, rustc ", "not trusted, blake3 "]
     {
         assert!(inspected.out.contains(part), "{part}: {}", inspected.out);
     }
