@@ -226,7 +226,7 @@ fn a_library_is_looked_at_without_running_it() {
         assert!(inspected.out.contains(part), "{part}: {}", inspected.out);
     }
     let json = place.brute(&format!("plugins inspect {} --json", library())).out_json();
-    assert_eq!(json["abi"], 1);
+    assert_eq!(json["abi"], 2);
     for (file, why) in
         [("small.json", "it is no dynamic library"), ("missing.so", "it cannot be read")]
     {
