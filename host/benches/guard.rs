@@ -63,13 +63,17 @@ fn policy(budget: Budget) -> Policy {
     Policy::new(compactor, Truncator::new(options).expect("valid"))
 }
 
+/// A session that is far from a compaction.
+fn far(messages: usize) -> Session {
+    let budget = Budget::new(2_000_000_000, 0, 1_900_000_000, 1_000_000_000).expect("room");
+    Guard::new(policy(budget)).resume("bench", conversation(messages))
+}
+
 /// The check before a call that needs no compaction, after a step was appended. What that step costs to be counted is
 /// in it.
 #[divan::bench(args = LENGTHS)]
 fn check(bencher: Bencher<'_, '_>, messages: usize) {
-    let runtime = runtime();
-    let budget = Budget::new(2_000_000_000, 0, 1_900_000_000, 1_000_000_000).expect("room");
-    let session = Guard::new(policy(budget)).resume("bench", conversation(messages));
+    let (runtime, session) = (runtime(), far(messages));
     let mut number = messages;
     bencher
         .with_inputs(|| {
@@ -85,9 +89,7 @@ fn check(bencher: Bencher<'_, '_>, messages: usize) {
 #[divan::bench(args = LENGTHS)]
 fn check_anchored(bencher: Bencher<'_, '_>, messages: usize) {
     use brute_host::formats::Usage;
-    let runtime = runtime();
-    let budget = Budget::new(2_000_000_000, 0, 1_900_000_000, 1_000_000_000).expect("room");
-    let session = Guard::new(policy(budget)).resume("bench", conversation(messages));
+    let (runtime, session) = (runtime(), far(messages));
     let mut number = messages;
     bencher
         .with_inputs(|| {

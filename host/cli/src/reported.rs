@@ -1,6 +1,8 @@
 //! What the provider counted, beside what is counted here.
 
-use brute_core::Role;
+use std::sync::Arc;
+
+use brute_core::{Message, Role};
 use brute_host::formats::Document;
 use brute_host::ladder::Gauge;
 use brute_host::tokens::CounterKind;
@@ -32,20 +34,18 @@ impl Reported {
     pub(crate) fn of(document: &Document, sizing: &Sizing, said: Option<u64>) -> Option<Self> {
         let (budget, counter) = (sizing.compactor.budget(), &**sizing.compactor.counter());
         let messages = document.conversation().messages();
-        let size = |count: usize| -> u64 {
-            messages.iter().take(count).map(|message| u64::from(message.tokens(counter))).sum()
-        };
+        let size = |of: &[Arc<Message>]| of.iter().map(|one| u64::from(one.tokens(counter))).sum();
         let mut gauge = Gauge::default();
         match said {
             Some(tokens) => {
                 let reply = messages.iter().rposition(|one| one.role() == Role::Assistant);
-                gauge.observe(tokens, size(reply.map_or(messages.len(), |reply| reply + 1)));
+                let sent = reply.map_or(messages, |reply| &messages[..=reply]);
+                gauge.observe(tokens, size(sent));
             }
             None => {
                 let (mut known, mut tokens) = (0, 0);
                 for (count, usage) in document.reports() {
-                    let more = messages.get(known..count).unwrap_or_default();
-                    tokens += more.iter().map(|one| u64::from(one.tokens(counter))).sum::<u64>();
+                    tokens += size(messages.get(known..count).unwrap_or_default());
                     known = known.max(count);
                     gauge.observe(usage.total(), tokens);
                 }
@@ -53,7 +53,7 @@ impl Reported {
         }
         let anchor = gauge.anchor()?;
         let counted = budget.request(anchor.counted_then());
-        let estimate = budget.anchored(anchor).request(size(messages.len()));
+        let estimate = budget.anchored(anchor).request(size(messages));
         let is_of_this = anchor.reported() as f64 <= Gauge::MOST_RATIO * counted as f64;
         Some(Self {
             reported: anchor.reported(),

@@ -309,7 +309,6 @@ impl Config {
             when: rung.above.map(|above| When { above: above.tokens(size) }),
             on_error: rung.on_error,
             timeout: rung.timeout,
-            plugin: rung.plugin.clone(),
             health: rung.health.clone(),
         });
         rungs.collect()

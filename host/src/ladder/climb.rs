@@ -11,8 +11,8 @@ use tracing::{Instrument, info_span};
 use super::blockers::{Ladder, TooLarge};
 use super::worker::{Answer, Generation, Lent, Reachable, Retrieval, Round, Shape, TimeLimit, ask};
 use super::{
-    Budget, Compaction, Event, Layer, NotAsked, Observers, OnError, Outcome, Rung, RungReport,
-    RungResult, difference,
+    Budget, Compaction, Event, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult,
+    difference,
 };
 use crate::summarizers::Summarizer;
 
@@ -369,7 +369,7 @@ impl<'c> Descent<'c> {
             }
             let size = self.size();
             let duration = round.elapsed();
-            let (health, plugin) = (&rung.health, rung.plugin.as_deref());
+            let health = &rung.health;
             let name = rung.name.clone();
             let Round { flow, edits, gives_up, made } = match made {
                 Ok(made) => made,
@@ -380,7 +380,7 @@ impl<'c> Descent<'c> {
                         LayerErrorKind::Summarizer => {}
                         _ => health.failed(),
                     }
-                    let reason = Layer::blame(plugin, &error.to_string());
+                    let reason = rung.strategy.blame(&error.to_string());
                     let told = reason.clone();
                     self.tell(Event::LayerFailed { rung: name, error: told, size, duration });
                     let summarizer = kind == LayerErrorKind::Summarizer;

@@ -58,9 +58,20 @@ impl Layer {
         listening.clone_from(observers);
     }
 
-    /// What is said of a failure: if it is one of a plugin, of which.
-    pub(super) fn blame(plugin: Option<&Path>, error: &str) -> String {
-        match plugin {
+    /// The library that it comes from, if it does not ship.
+    pub fn plugin(&self) -> Option<&Path> {
+        self.0.plugin.as_deref()
+    }
+
+    /// What is said of a failure of its strategy: if it is one of a plugin, of which.
+    pub(super) fn blame(&self, error: &str) -> String {
+        self.0.blame(error)
+    }
+}
+
+impl Shared {
+    fn blame(&self, error: &str) -> String {
+        match &self.plugin {
             Some(path) => format!("plugin `{}`: {error}", path.display()),
             None => error.to_owned(),
         }
@@ -84,12 +95,12 @@ impl Drop for Shared {
             None => end(),
         };
         let Err(said) = ended else { return };
-        let (rung, error) = (&self.rung, Layer::blame(self.plugin.as_deref(), &said));
+        let (rung, error) = (self.rung.clone(), self.blame(&said));
         let listening = self.listening.get_mut().unwrap_or_else(PoisonError::into_inner);
         if listening.is_empty() {
             tracing::warn!(rung, cause = error, "a layer failed when it was ended");
         }
-        listening.tell(|| Event::LayerEndFailed { rung: rung.clone(), error });
+        listening.tell(|| Event::LayerEndFailed { rung, error });
     }
 }
 

@@ -1,6 +1,5 @@
 //! A rung: a layer in its place in the ladder.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -24,8 +23,6 @@ pub struct Rung {
     pub on_error: OnError,
     /// How long it may take, all rounds together. No limit if there is none.
     pub timeout: Option<Duration>,
-    /// The library that its layer comes from, if it does not ship.
-    pub plugin: Option<Arc<Path>>,
     /// How its layer has fared so far.
     pub health: Health,
 }
@@ -41,7 +38,6 @@ impl Rung {
             when: None,
             on_error: OnError::Next,
             timeout: None,
-            plugin: None,
             health: Health::default(),
         }
     }

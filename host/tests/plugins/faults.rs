@@ -27,7 +27,6 @@ fn rung(act: &str) -> Rung {
     let strategy = kind.build(serde_json::json!({ "act": act })).unwrap();
     Rung {
         strategy: Layer::new("trial", strategy, kind.plugin.clone()),
-        plugin: kind.plugin.clone(),
         timeout: Some(Duration::from_millis(300)),
         ..Rung::new("trial", SlidingWindow::default())
     }
