@@ -97,7 +97,7 @@ impl Session {
             archived: (0, 0),
         };
         let (state, flight) = (Mutex::new(state), tokio::sync::Mutex::default());
-        let (syncing, keeper, texts) = (Mutex::default(), Keeper::default(), Texts::default());
+        let (syncing, keeper, texts) = (Mutex::default(), Keeper::new(&name), Texts::default());
         Self(Arc::new(Shared { name, state, flight, syncing, keeper, texts, guard }))
     }
 
@@ -115,7 +115,7 @@ impl Session {
     pub(super) fn hold(&self) {
         self.hold_texts(None);
         if let Some(archive) = self.0.guard.policy().archive() {
-            self.0.keeper.hold(archive, self.name());
+            self.0.keeper.hold(archive);
         }
     }
 
@@ -241,7 +241,7 @@ impl Session {
     /// If what the model is to see cannot be brought to the disk; see [`sync`](Self::sync). Never without a log.
     pub async fn before_call(&self, tools: Option<&str>) -> Result<Ready, LogError> {
         let ready = self.made_ready(tools, None).await;
-        self.sync().await?;
+        self.sync_log().await?;
         Ok(ready)
     }
 

@@ -159,6 +159,12 @@ pub enum Event {
         #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
+    /// What a compaction gave up is in the archive, each message under its handle, but where they stood could not be
+    /// written: the conversation cannot be had back as a whole.
+    NoWayBack {
+        /// Why.
+        error: String,
+    },
     /// What a compaction made could not be written to the log of the session: nothing was done.
     NotLogged {
         /// The size that was to become smaller.
