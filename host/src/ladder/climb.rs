@@ -78,6 +78,12 @@ impl Compactor {
         self
     }
 
+    /// The same with other rungs.
+    #[must_use]
+    pub fn with_rungs(self, rungs: impl IntoIterator<Item = Rung>) -> Self {
+        rungs.into_iter().fold(Self { rungs: Vec::new(), ..self }, Self::rung)
+    }
+
     /// No layer may touch the calls and results of these tools.
     #[must_use]
     pub fn keeping(mut self, tools: impl IntoIterator<Item = String>) -> Self {

@@ -41,6 +41,12 @@ impl Rung {
             health: Health::default(),
         }
     }
+
+    /// The same rung, whose layer has not failed yet.
+    #[must_use]
+    pub fn afresh(&self) -> Self {
+        Self { health: Health::default(), ..self.clone() }
+    }
 }
 
 /// How a layer has fared, for all copies of its rung together.
