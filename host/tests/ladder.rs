@@ -173,7 +173,7 @@ impl Summarizer for Tally {
     }
     fn complete<'a>(&'a self, _: &'a Prompt) -> BoxFuture<'a, Result<Completion, CompletionError>> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Ok(Completion { text: "gist".to_owned(), stop: Stop::End }) })
+        Box::pin(async { Ok(Completion::new("gist", Stop::End)) })
     }
 }
 

@@ -93,7 +93,7 @@ impl Command {
             let at = error.utf8_error().valid_up_to();
             self.failed(format_args!("wrote something that is not UTF-8, from byte {at} on"))
         })?;
-        Ok(Completion { text, stop: Stop::End })
+        Ok(Completion::new(text, Stop::End))
     }
 
     async fn run(&self, prompt: &Prompt) -> Result<Vec<u8>, CompletionError> {
@@ -298,7 +298,7 @@ mod tests {
     fn a_program_that_does_not_read_is_fine() {
         let long = Prompt { input: "word ".repeat(200_000), ..prompt() };
         let answer = ask(&command(&["sh", "-c", "echo gist"], 20), &long).unwrap();
-        assert_eq!(answer, Completion { text: "gist\n".into(), stop: Stop::End });
+        assert_eq!(answer, Completion::new("gist\n", Stop::End));
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn layer(keep_steps: u32) -> Summarize {
 }
 
 fn ends(text: &str) -> Result<Completion, CompletionError> {
-    Ok(Completion { text: text.to_owned(), stop: Stop::End })
+    Ok(Completion::new(text, Stop::End))
 }
 
 /// A line a message: role and first word, or what an earlier compaction left.
@@ -238,7 +238,7 @@ fn nothing_to_give_is_no_call() {
 #[test]
 fn an_unusable_answer_is_an_error_that_says_why() {
     let huge = "word ".repeat(9_000);
-    let stopped = |stop| move |_: &Prompt| Ok(Completion { text: "Goal: half".into(), stop });
+    let stopped = |stop| move |_: &Prompt| Ok(Completion::new("Goal: half", stop));
     let saying = |text: &str| TestHost::saying(text);
     let failing =
         |error: CompletionError| TestHost::answering(100_000, move |_| Err(error.clone()));

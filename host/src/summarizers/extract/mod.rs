@@ -162,7 +162,7 @@ impl Summarizer for Extract {
         &'a self,
         prompt: &'a Prompt,
     ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
-        Box::pin(async { Ok(Completion { text: self.summary(prompt)?, stop: Stop::End }) })
+        Box::pin(async { Ok(Completion::new(self.summary(prompt)?, Stop::End)) })
     }
 }
 
