@@ -5,6 +5,7 @@
 //! answer: [`SummarizerOptions`]. A [`Recorder`] writes down what any of them is asked and answers, and a [`Replay`]
 //! answers the same without it.
 
+mod budget;
 mod command;
 mod extract;
 mod fallback;
@@ -16,6 +17,7 @@ use std::pin::Pin;
 
 use brute_core::{Completion, CompletionError, Prompt, SummarizerLimits};
 
+pub use budget::BudgetOptions;
 pub use command::{Command, CommandOptions};
 pub use extract::{Extract, ExtractOptions};
 pub use options::SummarizerOptions;

@@ -63,7 +63,7 @@ fn a_summarizer_that_fails_costs_nothing() {
 
         rung       result  before  after  saved  edits  calls time
      1  summarize  failed   1,584  1,584      0      0      1 [time]
-    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 0 out, [time]
+    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 0 out (estimated), [time]
     failed `summarize`: the summarizer answered nothing
 
     not fitted: no layer could give anything, 1,084 over
@@ -103,7 +103,7 @@ fn a_summarizer_that_works_makes_it_fit() {
 
         rung       result   before  after  saved  edits  calls time
      1  summarize  applied   1,584    141  1,443      1      1 [time]
-    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 9 out, [time]
+    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 9 out (estimated), [time]
 
     fitted: 141 tokens, 1,443 saved
     ");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use brute_core::{Completion, CompletionError, Prompt, SummarizerLimits};
+use brute_summarize::record::without_code;
 use serde_json::Value;
 
 use super::line::{Exchange, FORMAT, Head, VERSION};
@@ -122,6 +123,11 @@ impl Replay {
             });
         let difference =
             Difference::of("instructions", &recorded.instructions, &prompt.instructions)
+                .or_else(|| {
+                    let [recorded, asked] =
+                        [recorded.input.as_ref(), &prompt.input].map(without_code);
+                    Difference::of("contents", &recorded, &asked)
+                })
                 .or_else(|| Difference::of("contents", &recorded.input, &prompt.input))
                 .or(max_tokens);
         match difference {

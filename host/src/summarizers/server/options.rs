@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::models::ModelTable;
 use crate::quantity::Span;
-use crate::summarizers::LEAST_WINDOW;
+use crate::summarizers::{BudgetOptions, LEAST_WINDOW};
 
 /// More tries than this are no help to anybody.
 const MOST_RETRIES: u32 = 10;
@@ -48,6 +48,9 @@ pub struct ServerOptions {
     #[serde(default = "default_retries")]
     #[schemars(range(max = 10))]
     pub retries: u32,
+    /// The most that summaries may take, those of its fallbacks included.
+    #[serde(default, skip_serializing_if = "BudgetOptions::is_empty")]
+    pub budget: BudgetOptions,
 }
 
 fn default_timeout() -> Span {
@@ -160,6 +163,7 @@ mod tests {
             max_tokens: None,
             timeout: default_timeout(),
             retries: default_retries(),
+            budget: BudgetOptions::default(),
         }
     }
 
