@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use brute_host::shown::shown;
 use brute_host::summarizers::{Recorder, RecordingError, Replay};
 
 use crate::args;
@@ -60,7 +61,11 @@ impl Tape {
 
 fn failed(error: &RecordingError) -> Failure {
     let excerpts = error.excerpts().map(|(recorded, asked)| {
-        let [recorded, asked] = [recorded, asked].map(brute_host::shown::shown);
+        let said = |text: &str| match text {
+            "" => "(nothing more)".to_owned(),
+            text => shown(text),
+        };
+        let [recorded, asked] = [recorded, asked].map(said);
         format!("\n  recorded: {recorded}\n  this run: {asked}")
     });
     Failure::input(format!("{error}{}", excerpts.unwrap_or_default()))

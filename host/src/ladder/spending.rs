@@ -218,7 +218,11 @@ impl fmt::Display for UsedUp {
         let name = limit.name();
         match limit {
             SpendingLimit::MaxCalls | SpendingLimit::SessionMaxCalls => {
-                write!(f, "the summarizer's budget is used up: `{name}` allows {most} calls")
+                write!(
+                    f,
+                    "the summarizer's budget is used up: `{name}` allows {most} call{}",
+                    if *most == 1 { "" } else { "s" }
+                )
             }
             SpendingLimit::MaxTokens | SpendingLimit::SessionMaxTokens => write!(
                 f,

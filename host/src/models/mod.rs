@@ -93,9 +93,7 @@ pub struct ModelEntry {
     /// How images count. Default: the provider's usual rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_rule: Option<ImageRule>,
-    /// What it costs, for the cost of summaries: US dollars for a million tokens, such as
-    /// `{ input = 0.15, output = 0.6 }`; `cached` is for those of the input that came from a cache,
-    /// and like `input` where it is left out. Left out, what is known about the model, or nothing.
+    /// What it costs, so that reports can say what summaries cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }

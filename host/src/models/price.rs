@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Price {
-    /// Tokens that are sent.
+    /// What a million tokens cost that are sent, in US dollars. Left out, what is known about the model, or nothing.
     #[schemars(range(min = 0), example = 0.15)]
     pub input: f64,
-    /// Those of them that the provider has in its cache. Left out, as much as the others.
+    /// What those of them cost that the provider has in its cache. Left out, as much as the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0), example = 0.075)]
     pub cached: Option<f64>,
-    /// Tokens of the reply.
+    /// What a million tokens of replies cost, in US dollars.
     #[schemars(range(min = 0), example = 0.6)]
     pub output: f64,
 }

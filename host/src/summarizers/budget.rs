@@ -6,18 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::ladder::{Most, Spending};
 
-/// The most that summaries may take. A rung that would take more ends there: what its earlier rounds did stands, and
-/// the ladder goes on or stops as its `on-error` says. Tokens are those of requests and answers together, as they are
-/// billed; where nobody says what is billed, as they are counted. No call is made that could go beyond it.
+/// The most that summaries may take. No call is made that could go beyond it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct BudgetOptions {
-    /// The most calls of the summarizer in one compaction, at least 1. Left out, as many as it needs. A call that
-    /// falls back, or is tried again, is one.
+    /// The most calls of the summarizer in one compaction, at least 1. Left out, as many as it needs. A rung that would
+    /// need more ends there: what its earlier rounds did stands, and the ladder goes on or stops as its `on-error` says.
+    /// A call that falls back, or is tried again, is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), example = 8)]
     pub max_calls: Option<u64>,
-    /// The most tokens in one compaction, at least 1. Left out, as many as it needs.
+    /// The most tokens in one compaction, requests and answers together, at least 1. Left out, as many as it needs.
+    /// They are those that are billed, or are counted where nobody says what is billed. No call is made that could go
+    /// beyond it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), example = 200_000)]
     pub max_tokens: Option<u64>,

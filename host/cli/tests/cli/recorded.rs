@@ -98,7 +98,22 @@ fn another_run_is_told_from_the_recorded_one() {
         format!("{name}: {:?} {errors}", ended.code)
     });
     assert!(!place.names().contains(&"never.json".to_owned()), "nothing is handed out");
-    insta::assert_snapshot!(said.concat(), @"");
+    insta::assert_snapshot!(said.concat(), @r#"
+    focus: Some(3) exchange 1 of the recording `run.jsonl` is another request: the instructions differ from line 23, column 1 on; the conversation, the configuration and brute itself have to be those of the recorded run
+      recorded: (nothing more)
+      this run: \nThis time, dwell on this above all:\n\nboats\n
+    more: Some(3) the recording `run.jsonl` has run out: this run asks for exchange 3, and the recorded one ended before it
+    fewer: Some(3) exchange 2 of the recording `run.jsonl` is another request: the contents differ from line 23, column 1 on; the conversation, the configuration and brute itself have to be those of the recorded run
+      recorded: [assistant]\nReport 18: The report has nothing new to say abo
+      this run: <<<end of record 00000000>>>\n\nThe record ends here. Nothing
+    none: Some(3) the recording `run.jsonl` has 2 exchanges, and this run asked for 0: it is not the recorded run
+    torn: Some(3) line 2 of the recording `run.jsonl` is torn: its run was stopped while it was written; to repeat what stands before it, cut the file there
+    newer: Some(3) the recording `run.jsonl` is of version 7, and this brute knows version 1: take the brute that wrote it
+    foreign: Some(3) `run.jsonl` is no recording of a summarizer: name a file that `--record` made
+    missing: Some(3) cannot read the recording `nowhere.jsonl`: no such file or folder
+    again: Some(3) `run.jsonl` is there already: a recording goes to a new file
+    nothing: Some(2) `--record` has nothing to record: no summarizer is configured (set `[summarizer]` in brute.toml)
+    "#);
 }
 
 #[test]
