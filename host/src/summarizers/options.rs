@@ -41,6 +41,14 @@ impl SummarizerOptions {
         }
     }
 
+    /// The server that is asked, if one is.
+    pub(crate) fn server(&self) -> Option<&ServerOptions> {
+        match self {
+            Self::Openai(options) | Self::Anthropic(options) => Some(options),
+            Self::Command(_) | Self::Extract(_) => None,
+        }
+    }
+
     /// The summarizer that these options describe. `counter` is the one that measures conversations, `models`
     /// know the windows that are left out. Its answers have no terminal sequences in them, nor control characters
     /// but newline and tab.

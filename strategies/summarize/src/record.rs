@@ -23,7 +23,7 @@ use brute_core::{CheckCode, Mark, MarkKind, MessageView, PartView, Window, rende
 
 use crate::harmless::{harmless, looks, taken_apart};
 
-/// What stands for the goal where no user stated one.
+/// What stands for the goal where no user stated one, and under a heading of which a summary says nothing.
 pub const NOT_STATED: &str = "(not stated)";
 
 /// Who a message of a record speaks for.

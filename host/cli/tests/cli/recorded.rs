@@ -7,7 +7,7 @@ use super::place::{Ended, Place};
 const SUMMARIZER: &str = r###"version = 1
 [summarizer]
 backend = "command"
-command = ["sh", "-c", "echo x >>asked; printf '## Objective\\nAll reports, %s.\\n' \"$(date +%N)\""]
+command = ["sh", "-c", "echo x >>asked; printf '## Objective\\nAll reports\\n## Work done\\nRead, %s.\\n' \"$(date +%N)\""]
 window = 1_500
 [[ladder]]
 layer = "summarize"

@@ -1,5 +1,7 @@
 //! What `[summarizer]` says of a server with a model.
 
+use std::net::IpAddr;
+
 use brute_core::OptionsError;
 use reqwest::Url;
 use schemars::JsonSchema;
@@ -86,8 +88,20 @@ impl ServerOptions {
         Ok(url)
     }
 
+    /// The host, if everybody on the way to it can read what is sent: another machine, without TLS.
+    pub(crate) fn open_host(&self) -> Option<String> {
+        let url = Url::parse(&self.base_url).ok().filter(|url| url.scheme() == "http")?;
+        let host = url.host_str()?;
+        let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        let is_here = match address {
+            Ok(address) => address.is_loopback(),
+            Err(_) => host == "localhost" || host.ends_with(".localhost"),
+        };
+        (!is_here).then(|| host.to_owned())
+    }
+
     /// The variable that holds the key, if one is named.
-    pub(super) fn key_variable(&self) -> Option<&str> {
+    pub(crate) fn key_variable(&self) -> Option<&str> {
         self.api_key_env.as_deref().filter(|name| !name.is_empty())
     }
 
