@@ -169,8 +169,8 @@ impl Session {
         if let Some(transcript) = &self.transcript {
             let (file, kind, format) = (name(file), transcript.kind(), transcript.format());
             output::say(&format!(
-                "{file} is a {kind} log, read as the request that its agent would have sent next \
-                 ({format})"
+                "{file} is the log of an agent ({kind}); what is made of it is the request that would have \
+                 been sent next ({format})"
             ));
             let problems = transcript.problems();
             for problem in problems.iter().take(MOST_PROBLEMS) {

@@ -10,6 +10,9 @@ use crate::formats::Usage;
 /// What stands for a result that the log does not hold.
 const NO_RESULT: &str = "\"[no result was recorded]\"";
 
+/// What stands for a request that the log does not hold.
+const NO_REQUEST: &str = "\"[the request is not in the log]\"";
+
 /// A message of the request.
 #[derive(Debug)]
 pub(super) struct Message {
@@ -59,7 +62,22 @@ pub(super) fn messages(log: &mut Log, whole: bool) -> (Vec<Message>, Vec<usize>)
     for summary in summaries.remove(&count).into_iter().flatten() {
         assembly.push(summary, count, log);
     }
-    (assembly.finish(log), replaced)
+    let mut messages = assembly.finish(log);
+    open_with_a_request(&mut messages, log);
+    (messages, replaced)
+}
+
+/// Logs of what a model was told by other means begin with its reply, which no provider takes.
+fn open_with_a_request(messages: &mut Vec<Message>, log: &mut Log) {
+    let first = messages.iter().position(|message| message.speaker != Speaker::System);
+    let Some(first) = first.filter(|first| messages[*first].speaker != Speaker::User) else {
+        return;
+    };
+    let (entry, line) = (messages[first].entry, messages[first].line);
+    log.problem(line, format!("the log begins with a reply; put {NO_REQUEST} before it"));
+    let (parts, results) = (vec![Part::Text(NO_REQUEST.to_owned())], Vec::new());
+    let request = Message { speaker: Speaker::User, parts, entry, usage: None, line, results };
+    messages.insert(first, request);
 }
 
 /// Which entries are out of the context, and how many messages each cut took.

@@ -1,6 +1,6 @@
 //! Why a log of an agent could not be read.
 
-use super::{Kind, Skipped};
+use super::{Kind, Problem, Skipped};
 
 /// Why a log of an agent could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -20,15 +20,17 @@ pub enum TranscriptError {
         most: usize,
     },
     /// The log holds no message, or none that is in the agent's context any more.
-    #[error("a {kind} log without a message: {}", told(.skipped))]
+    #[error("the {kind} log holds no message: {}", told(.skipped, .problems))]
     NoMessages {
         /// What it is.
         kind: Kind,
         /// What it holds instead.
         skipped: Vec<Skipped>,
+        /// What did not fit together.
+        problems: Vec<Problem>,
     },
     /// The log is of an agent that is known, in a form that cannot be read.
-    #[error("a {kind} log that cannot be read: {why}")]
+    #[error("the {kind} log cannot be read: {why}")]
     Unreadable {
         /// What it is.
         kind: Kind,
@@ -56,7 +58,7 @@ pub enum TranscriptError {
         count: usize,
     },
     /// The format was said, and the input is not in it.
-    #[error("no {kind} log: {why}")]
+    #[error("this is no log of the kind `{kind}`: {why}")]
     NotThat {
         /// What it was said to be.
         kind: Kind,
@@ -65,12 +67,15 @@ pub enum TranscriptError {
     },
 }
 
-fn told(skipped: &[Skipped]) -> String {
+fn told(skipped: &[Skipped], problems: &[Problem]) -> String {
     const MOST: usize = 6;
-    let shown: Vec<String> = skipped.iter().take(MOST).map(ToString::to_string).collect();
-    match skipped.len() {
-        0 => "it has no records".to_owned(),
-        more if more > MOST => format!("{}, and {} kinds more", shown.join(", "), more - MOST),
-        _ => shown.join(", "),
+    let all =
+        skipped.iter().map(ToString::to_string).chain(problems.iter().map(ToString::to_string));
+    let mut shown: Vec<String> = all.take(MOST).collect();
+    match skipped.len() + problems.len() {
+        0 => return "it has no records".to_owned(),
+        count if count > MOST => shown.push(format!("and {} things more", count - MOST)),
+        _ => {}
     }
+    shown.join("; ")
 }

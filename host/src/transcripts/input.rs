@@ -251,8 +251,8 @@ fn aider_of<R: Read>(
     lines.rest(&mut bytes)?;
     let mut log = Log::new(options.pick);
     let text = String::from_utf8_lossy(&bytes);
-    let records = aider::read(&text, &mut log);
-    Transcript::of(Kind::Aider, log, records, options)
+    aider::read(&text, &mut log);
+    Transcript::of(Kind::Aider, log, options)
         .map(|transcript| Input::Transcript(Box::new(transcript)))
 }
 
@@ -261,12 +261,11 @@ struct Feed {
     kind: Kind,
     reader: Box<dyn Reader>,
     log: Log,
-    records: usize,
 }
 
 impl Feed {
     fn new(kind: Kind, options: &Options) -> Self {
-        Self { kind, reader: reader(kind), log: Log::new(options.pick), records: 0 }
+        Self { kind, reader: reader(kind), log: Log::new(options.pick) }
     }
 
     /// All values of a line: two may be glued together.
@@ -280,13 +279,15 @@ impl Feed {
                 source
             }
         };
-        if source.roots().len() > 1 && self.records > 0 {
+        if source.roots().len() > 1 && self.log.records > 0 {
             let count = source.roots().len();
             self.log.problem(line, format!("read {count} records that are glued together"));
         }
         for root in source.roots() {
-            self.records += 1;
+            // A value that holds many records counts as these, by its reader.
+            let before = self.log.records;
             self.reader.value(root, line, &mut self.log);
+            self.log.records = self.log.records.max(before + 1);
         }
     }
 
@@ -310,7 +311,7 @@ impl Feed {
                 self.values(source, line);
             }
             None => {
-                self.records += 1;
+                self.log.records += 1;
                 self.log.skip("line", "it is no complete JSON", line);
             }
         }
@@ -318,7 +319,7 @@ impl Feed {
 
     fn end(mut self, options: &Options) -> Result<Input, TranscriptError> {
         self.reader.end(&mut self.log);
-        Transcript::of(self.kind, self.log, self.records, options)
+        Transcript::of(self.kind, self.log, options)
             .map(|transcript| Input::Transcript(Box::new(transcript)))
     }
 }

@@ -75,6 +75,8 @@ fn summary_text(entry: &Entry) -> Option<String> {
 #[derive(Debug, Default)]
 pub(super) struct Log {
     wanted: usize,
+    /// How many records there are, in all conversations.
+    pub(super) records: usize,
     /// Each conversation, by the name that the log has for it.
     names: Vec<String>,
     pub(super) entries: Vec<Entry>,

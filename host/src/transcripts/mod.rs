@@ -231,12 +231,7 @@ impl Transcript {
         &self.skipped
     }
 
-    fn of(
-        kind: Kind,
-        mut log: Log,
-        records: usize,
-        options: &Options,
-    ) -> Result<Self, TranscriptError> {
+    fn of(kind: Kind, mut log: Log, options: &Options) -> Result<Self, TranscriptError> {
         let count = log.names().len();
         if options.pick.is_none() && count > 1 {
             let names = log.names().iter().take(4).map(|name| format!("`{name}`"));
@@ -252,7 +247,8 @@ impl Transcript {
         }
         let (messages, replaced) = assemble::messages(&mut log, options.whole);
         if messages.is_empty() {
-            return Err(TranscriptError::NoMessages { kind, skipped: log.take_skipped() });
+            let (skipped, problems) = (log.take_skipped(), log.problems);
+            return Err(TranscriptError::NoMessages { kind, skipped, problems });
         }
         let (system, tools) = (log.system.take(), log.tools.take());
         let (model, format) = (log.model.clone(), log.format);
@@ -280,7 +276,7 @@ impl Transcript {
             request: request.text,
             reports: request.reports,
             model: log.model.take(),
-            records,
+            records: log.records,
             compactions,
             skipped: log.take_skipped(),
             problems: log.problems,

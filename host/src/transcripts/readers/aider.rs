@@ -12,13 +12,12 @@ const STARTED: &str = "# aider chat started at ";
 /// Commands that bring words to the model.
 const ASKING: [&str; 4] = ["/ask", "/code", "/architect", "/chat-mode"];
 
-/// Reads a history. How many lines it has.
-pub(in crate::transcripts) fn read(text: &str, log: &mut Log) -> usize {
+/// Reads a history, whose records are its lines.
+pub(in crate::transcripts) fn read(text: &str, log: &mut Log) {
     let mut chat = Chat { speaker: None, text: String::new(), line: 1 };
-    let mut count = 0;
     for (place, line) in text.lines().enumerate() {
         let number = place + 1;
-        count = number;
+        log.records = number;
         if let Some(date) = line.strip_prefix(STARTED) {
             chat.end(log);
             log.begin(date.trim());
@@ -34,7 +33,6 @@ pub(in crate::transcripts) fn read(text: &str, log: &mut Log) -> usize {
         }
     }
     chat.end(log);
-    count
 }
 
 /// What is being said.

@@ -53,6 +53,7 @@ impl Reader for Trajectory {
 
 impl Trajectory {
     fn step(&mut self, step: View<'_>, line: usize, log: &mut Log) {
+        log.records += 1;
         match field(step, "source").as_deref() {
             Some("agent") => agent(step, line, log),
             Some("system") => said(Speaker::System, step, line, log),

@@ -19,6 +19,7 @@ impl Reader for History {
         // The calls of the message before, with their names.
         let mut open: Vec<(String, String)> = Vec::new();
         for message in value.items() {
+            log.records += 1;
             match field(message, "role").as_deref() {
                 Some("assistant") => open = assistant(message, line, log),
                 Some("user") => user(message, std::mem::take(&mut open), line, log),

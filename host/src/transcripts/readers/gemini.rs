@@ -37,6 +37,7 @@ impl Reader for Session {
 
 impl Session {
     fn message(&mut self, message: View<'_>, line: usize, log: &mut Log) {
+        log.records += 1;
         let id = owned(message, "id");
         // A message that is written again stands in the place of what was written before.
         if let Some((from, to)) = id.as_ref().and_then(|id| self.messages.remove(id)) {

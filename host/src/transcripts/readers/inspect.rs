@@ -48,6 +48,7 @@ fn read(sample: View<'_>, line: usize, log: &mut Log) {
         })
         .collect();
     for message in sample.get("messages").into_iter().flat_map(View::items) {
+        log.records += 1;
         let mut entry = match entry(message, line) {
             Ok(entry) => entry,
             Err((kind, why)) => {

@@ -29,6 +29,7 @@ impl Reader for Dump {
 }
 
 fn message(value: View<'_>, line: usize, log: &mut Log) {
+    log.records += 1;
     let class = value.get("id").into_iter().flat_map(View::items).last().and_then(View::text);
     let class = class.unwrap_or_default();
     let Some(kwargs) = value.get("kwargs") else {

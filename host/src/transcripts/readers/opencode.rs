@@ -45,6 +45,7 @@ impl Reader for Export {
         } else if value.get("info").is_some() {
             self.message(value, line, log);
         } else {
+            log.records += 1;
             self.rows += 1;
             let kind = field(value, "type");
             log.skip(kind.as_deref().unwrap_or("row"), "it is a row of opencode's database", line);
@@ -65,6 +66,7 @@ impl Reader for Export {
 
 impl Export {
     fn message(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+        log.records += 1;
         let Some(info) = value.get("info") else { return };
         if let Some(id) = field(info, "id") {
             self.first.insert(id.into_owned(), log.entries.len());

@@ -38,6 +38,7 @@ impl Reader for Events {
             history.items().for_each(|event| self.value(event, line, log));
             return;
         }
+        log.records += 1;
         let first = log.entries.len();
         let [id, action, observation] = value.fields(["id", "action", "observation"]);
         let text = |field: Option<View<'_>>| field.and_then(View::string);

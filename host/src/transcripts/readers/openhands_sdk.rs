@@ -23,6 +23,7 @@ impl Reader for Events {
             value.items().for_each(|event| self.value(event, line, log));
             return;
         }
+        log.records += 1;
         let first = log.entries.len();
         let kind = field(value, "kind").unwrap_or_default();
         match &*kind {

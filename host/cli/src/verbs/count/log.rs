@@ -48,7 +48,7 @@ impl<'a> Log<'a> {
                 format!("what was still in the agent's context after {count}; `--whole` shows all")
             }
         };
-        let line = format!("from a {} log of {records}: {shown_part}", self.kind);
+        let line = format!("from the log of an agent ({}, {records}): {shown_part}", self.kind);
         let mut text = format!("{}\n", styled(DIM, &wrapped(&line, 0)));
         if !self.compactions.is_empty() {
             text.push_str(&format!("\n{}\n", style::lines(&self.table())));
