@@ -22,6 +22,7 @@ pub mod shown;
 pub mod summarizers;
 pub mod system;
 pub mod tokens;
+pub mod transcripts;
 pub mod truncation;
 
 /// What layers and conversations are made of, for programs that depend on this crate alone.

@@ -116,7 +116,7 @@ async fn orders_together_do_what_each_does_alone() {
             run.milliseconds = 0.0;
             for rung in run.compactions.iter_mut().flat_map(|one| &mut one.rungs) {
                 rung.duration = Default::default();
-                rung.summarizer_duration = Default::default();
+                rung.summarizer.duration = Default::default();
             }
             run
         };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use brute_host::formats::Format;
 use brute_host::quantity::{QuantityError, Span};
+use brute_host::transcripts::Kind;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
@@ -152,7 +153,11 @@ pub(crate) struct Session {
 
     /// Its format, if what it looks like is not what it is
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<Reading>,
+
+    /// Read all that the log of an agent holds, not only what was still in its context
+    #[arg(long)]
+    pub(crate) whole: bool,
 
     /// Which conversation, if the file holds several (from 0)
     #[arg(long, value_name = "N")]
@@ -402,9 +407,21 @@ pub(crate) struct Man {
 }
 
 /// The formats, by name.
-fn formats() -> impl TypedValueParser<Value = Format> {
-    let names = PossibleValuesParser::new(Format::ALL.map(Format::name));
-    names.try_map(|name| name.parse::<Format>())
+/// What an input is to be read as.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reading {
+    /// A conversation in the format of a provider.
+    Provider(Format),
+    /// The log of an agent.
+    Log(Kind),
+}
+
+fn formats() -> impl TypedValueParser<Value = Reading> {
+    let names = Format::ALL.map(Format::name).into_iter().chain(Kind::ALL.map(Kind::name));
+    PossibleValuesParser::new(names).try_map(|name| match name.parse::<Format>() {
+        Ok(format) => Ok(Reading::Provider(format)),
+        Err(_) => name.parse::<Kind>().map(Reading::Log),
+    })
 }
 
 /// A number of tokens: `32000`, `32_000`, `32k`, `1m`.

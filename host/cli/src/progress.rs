@@ -73,6 +73,11 @@ impl Progress {
         self.bar.set_message(what);
     }
 
+    /// Says how many bytes were read.
+    pub(crate) fn reading(&self, read: u64) {
+        self.bar.set_message(format!("reading, {} MB so far", read / 1_000_000));
+    }
+
     /// Leaves the terminal as it was. What the rungs warned of, which the line on the terminal would have
     /// garbled.
     pub(crate) fn finish(&self) -> Vec<Warning> {

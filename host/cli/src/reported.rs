@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use brute_core::{Message, Role};
-use brute_host::formats::Document;
 use brute_host::ladder::Gauge;
 use brute_host::tokens::CounterKind;
 use serde::Serialize;
 
+use crate::session::Session;
 use crate::setup::Sizing;
 use crate::style::{DIM, counted, number, styled, wrapped};
 
@@ -31,9 +31,9 @@ pub(crate) struct Reported {
 
 impl Reported {
     /// What `said` says, or else the input, of what the provider counted; nothing if neither does.
-    pub(crate) fn of(document: &Document, sizing: &Sizing, said: Option<u64>) -> Option<Self> {
+    pub(crate) fn of(session: &Session, sizing: &Sizing, said: Option<u64>) -> Option<Self> {
         let (budget, counter) = (sizing.compactor.budget(), &**sizing.compactor.counter());
-        let messages = document.conversation().messages();
+        let messages = session.document.conversation().messages();
         let size = |of: &[Arc<Message>]| of.iter().map(|one| u64::from(one.tokens(counter))).sum();
         let mut gauge = Gauge::default();
         match said {
@@ -44,7 +44,7 @@ impl Reported {
             }
             None => {
                 let (mut known, mut tokens) = (0, 0);
-                for (count, usage) in document.reports() {
+                for (count, usage) in session.reports() {
                     tokens += size(messages.get(known..count).unwrap_or_default());
                     known = known.max(count);
                     gauge.observe(usage.total(), tokens);

@@ -1,16 +1,22 @@
 //! Reading what the command line names.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use brute_host::config::Config;
-use brute_host::formats::{Document, ReadOptions};
+use brute_host::formats::{Document, ReadOptions, Usage};
 use brute_host::shown::shown;
 use brute_host::system::words_of;
+use brute_host::transcripts::{self, Input, Transcript, TranscriptError};
 
-use crate::args;
+use crate::args::{self, Global, Reading};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::progress::Progress;
+use crate::style::counted;
+
+/// So many problems of a log are said; `brute count` has all of them.
+const MOST_PROBLEMS: usize = 10;
 
 /// How messages call an input.
 pub(crate) fn name(file: &Path) -> String {
@@ -44,9 +50,97 @@ pub(crate) fn cannot_read(file: &Path, error: &std::io::Error) -> Failure {
     Failure::input(format!("cannot read `{}`: {}", name(file), words_of(error)))
 }
 
+/// A conversation, and what it was read from.
+pub(crate) struct Session {
+    pub(crate) document: Document,
+    /// The agent's log that the conversation follows from, if it is one. The request is out of it.
+    pub(crate) transcript: Option<Transcript>,
+    /// What the document was read from, if that is wanted.
+    pub(crate) original: Option<Vec<u8>>,
+    /// How the document was read.
+    pub(crate) options: ReadOptions,
+}
+
 /// The conversation that the command line names.
-pub(crate) fn read(config: &Config, session: &args::Session) -> Result<Document, Failure> {
-    parse(config, bytes(&session.file)?, session)
+pub(crate) fn read(
+    global: &Global,
+    config: &Config,
+    session: &args::Session,
+) -> Result<Session, Failure> {
+    read_with(global, config, session, false)
+}
+
+/// The same, with what the document is read from if `original` is wanted.
+pub(crate) fn read_with(
+    global: &Global,
+    config: &Config,
+    session: &args::Session,
+    original: bool,
+) -> Result<Session, Failure> {
+    let file = &session.file;
+    let progress = Progress::new(global.quiet);
+    let found = match session.format {
+        Some(Reading::Provider(_)) => bytes(file).map(Input::Other),
+        _ => log(session, &progress),
+    };
+    progress.finish();
+    let mut options =
+        ReadOptions { pick: session.pick, repair: session.repair, ..ReadOptions::default() };
+    let (bytes, transcript) = match found? {
+        Input::Other(bytes) => {
+            if let Some(Reading::Provider(format)) = session.format {
+                options.format = Some(format);
+            }
+            (bytes, None)
+        }
+        Input::Transcript(mut transcript) => {
+            // The request is one conversation, whatever the log holds.
+            (options.pick, options.format) = (None, Some(transcript.format()));
+            (transcript.take_request().into_bytes(), Some(*transcript))
+        }
+    };
+    let kept = original.then(|| bytes.clone());
+    let document =
+        config.read(bytes, &options).map_err(|error| failed(file, &error.to_string()))?;
+    Ok(Session { document, transcript, original: kept, options })
+}
+
+/// What an input is, as far as it is the log of an agent.
+fn log(session: &args::Session, progress: &Progress) -> Result<Input, Failure> {
+    let kind = match session.format {
+        Some(Reading::Log(kind)) => Some(kind),
+        _ => None,
+    };
+    let options = transcripts::Options { whole: session.whole, kind, pick: session.pick };
+    let watched = Watched { input: open(&session.file)?, progress, read: 0 };
+    transcripts::read(watched, &options).map_err(|error| match error {
+        TranscriptError::Io(error) => cannot_read(&session.file, &error),
+        error => failed(&session.file, &error.to_string()),
+    })
+}
+
+fn failed(file: &Path, error: &str) -> Failure {
+    Failure::input(format!("`{}`: {}", name(file), with_flags(error)))
+}
+
+/// An input that says how far it was read.
+struct Watched<'a> {
+    input: Box<dyn Read>,
+    progress: &'a Progress,
+    read: u64,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        const STEP: u64 = 8 << 20;
+        let count = self.input.read(buffer)?;
+        let before = self.read / STEP;
+        self.read += count as u64;
+        if self.read / STEP > before {
+            self.progress.reading(self.read);
+        }
+        Ok(count)
+    }
 }
 
 /// All that an input holds.
@@ -56,51 +150,68 @@ pub(crate) fn bytes(file: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The conversation in what was read.
-pub(crate) fn parse(
-    config: &Config,
-    bytes: Vec<u8>,
-    session: &args::Session,
-) -> Result<Document, Failure> {
-    config.read(bytes, &options(session)).map_err(|error| {
-        Failure::input(format!("`{}`: {}", name(&session.file), with_flags(&error.to_string())))
-    })
+impl Session {
+    /// What the provider counted, with how many messages of the conversation each count is about.
+    pub(crate) fn reports(&self) -> Vec<(usize, Usage)> {
+        let Some(transcript) = &self.transcript else { return self.document.reports() };
+        let messages = self.document.conversation().messages();
+        let reports = transcript.reports().iter().map(|report| {
+            let count = messages.partition_point(|message| {
+                self.document.wire_index(message.id()).is_none_or(|wire| wire <= report.message)
+            });
+            (count, report.usage)
+        });
+        reports.collect()
+    }
+
+    /// Says on standard error what was mended, and what the conversation follows from.
+    pub(crate) fn say(&self, file: &Path) {
+        if let Some(transcript) = &self.transcript {
+            let (file, kind, format) = (name(file), transcript.kind(), transcript.format());
+            output::say(&format!(
+                "{file} is the log of an agent ({kind}); what is made of it is the request that would have \
+                 been sent next ({format})"
+            ));
+            let problems = transcript.problems();
+            for problem in problems.iter().take(MOST_PROBLEMS) {
+                output::say(&format!("  {}", shown(problem)));
+            }
+            if let Some(more) = problems.len().checked_sub(MOST_PROBLEMS).filter(|more| *more > 0) {
+                let more = counted(more as u64, "problem");
+                output::say(&format!("  and {more} more; `brute count --json` has them all"));
+            }
+        }
+        self.say_repairs();
+    }
+
+    /// Says on standard error what was mended in the conversation itself.
+    pub(crate) fn say_repairs(&self) {
+        for repair in self.document.repairs() {
+            output::say(&format!("repaired: {}", shown(repair)));
+        }
+    }
+
+    /// How many messages there are in what the document was written as.
+    ///
+    /// Only the writer knows: it may join messages that a compaction made neighbors.
+    pub(crate) fn messages_in(&self, written: &[u8]) -> Result<usize, Failure> {
+        // What was written may no longer look like its format.
+        let options = ReadOptions { format: Some(self.document.format()), ..self.options };
+        Document::read(written.to_vec(), &options).map(|written| written.wire_len()).map_err(
+            |error| {
+                let message = format!("brute cannot read what it wrote: {error}; please report it");
+                Failure { exit: Exit::Bug, message }
+            },
+        )
+    }
 }
 
 /// What the library says, which names its options, in the words of the command line.
 pub(crate) fn with_flags(error: &str) -> String {
-    let flags = [("`ReadOptions::pick`", "`--pick`"), ("`ReadOptions::repair`", "`--repair`")];
+    let flags = [
+        ("`ReadOptions::pick`", "`--pick`"),
+        ("`Options::pick`", "`--pick`"),
+        ("`ReadOptions::repair`", "`--repair`"),
+    ];
     flags.into_iter().fold(error.to_owned(), |words, (option, flag)| words.replace(option, flag))
-}
-
-fn options(session: &args::Session) -> ReadOptions {
-    ReadOptions {
-        pick: session.pick,
-        format: session.format,
-        repair: session.repair,
-        ..ReadOptions::default()
-    }
-}
-
-/// How many messages there are in what `document` was written as.
-///
-/// Only the writer knows: it may join messages that a compaction made neighbors.
-pub(crate) fn messages_in(
-    written: &[u8],
-    document: &Document,
-    session: &args::Session,
-) -> Result<usize, Failure> {
-    // What was written may no longer look like its format.
-    let options = ReadOptions { format: Some(document.format()), ..options(session) };
-    Document::read(written.to_vec(), &options).map(|written| written.wire_len()).map_err(|error| {
-        let message = format!("brute cannot read what it wrote: {error}; please report it");
-        Failure { exit: Exit::Bug, message }
-    })
-}
-
-/// Says what was mended on standard error.
-pub(crate) fn say_repairs(document: &Document) {
-    for repair in document.repairs() {
-        output::say(&format!("repaired: {}", shown(repair)));
-    }
 }

@@ -24,7 +24,7 @@ mod body;
 mod carrier;
 mod detect;
 mod error;
-mod json;
+pub(crate) mod json;
 mod media;
 mod opaque;
 mod openai_chat;

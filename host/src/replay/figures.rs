@@ -1,11 +1,12 @@
 //! What a replay finds out, in figures.
 
-use brute_core::Conversation;
+use brute_core::{CompletionUsage, Conversation};
 use serde::Serialize;
 
 use super::laws::Violation;
 use super::recall::Recall;
 use crate::ladder::RungReport;
+use crate::models::Price;
 
 /// A call of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -127,9 +128,9 @@ impl Run {
             totals.recall += compaction.recall;
             totals.violations += compaction.violations.len() as u64;
             for rung in &compaction.rungs {
-                totals.summarizer_calls += rung.summarizer_calls as u64;
-                totals.summarizer_input += rung.summarizer_input_tokens;
-                totals.summarizer_output += rung.summarizer_output_tokens;
+                totals.summarizer_calls += rung.summarizer.calls as u64;
+                totals.summarizer_input += rung.summarizer.input;
+                totals.summarizer_output += rung.summarizer.output;
             }
         }
         totals
@@ -163,6 +164,19 @@ impl Totals {
     pub fn cost(&self) -> f64 {
         let input = (self.sent - self.cached + self.summarizer_input) as f64;
         input + CACHED * self.cached as f64 + OUTPUT * self.summarizer_output as f64
+    }
+
+    /// What all input and all summaries cost at `price`, in US dollars. What the model answers costs the same under
+    /// every ladder, and is not in it.
+    pub fn dollars(&self, price: &Price) -> f64 {
+        let input = self.sent + self.summarizer_input;
+        let usage = CompletionUsage {
+            input,
+            cached: self.cached,
+            output: self.summarizer_output,
+            cost: None,
+        };
+        price.of(&usage) as f64 / 1e9
     }
 
     /// The share of needed identifiers that was still there; all where none was needed.

@@ -1,5 +1,7 @@
 //! `brute count`: how large a conversation is, by turn, role and tool.
 
+mod log;
+
 use std::collections::BTreeMap;
 
 use brute_core::{Message, Part, Place};
@@ -8,6 +10,7 @@ use brute_host::shown::shown;
 use comfy_table::Table;
 use serde::Serialize;
 
+use self::log::Log;
 use crate::args::{By, Count, Global};
 use crate::exit::{Done, Exit};
 use crate::style::{self, DIM, HEAD, bytes, counted, excerpt, number, share, styled};
@@ -21,17 +24,29 @@ const WIDEST: usize = 1_000;
 
 pub(crate) fn run(global: &Global, args: &Count) -> Done {
     let config = setup::over(setup::load(global, true)?, &args.room);
-    let document = session::read(&config, &args.session)?;
+    let session = session::read(global, &config, &args.session)?;
+    let document = &session.document;
     if !global.quiet {
-        session::say_repairs(&document);
+        session.say_repairs();
     }
-    let sizing = setup::counting(&config, &document);
-    let sums = Sums::of(&document, &sizing);
-    match args.json {
-        true => output::json(&sums)?,
-        false => output::text(&sums.text(&session::name(&args.session.file), args.by))?,
+    let sizing = setup::counting(&config, document);
+    let sums = Sums::of(document, &sizing);
+    let log = session.transcript.as_ref().map(|log| Log::of(log, args.session.whole));
+    if args.json {
+        output::json(&Counted { sums, log })?;
+        return Ok(Exit::Fitted);
     }
+    output::text(&sums.text(&session::name(&args.session.file), args.by, log.as_ref()))?;
     Ok(Exit::Fitted)
+}
+
+/// What is said for programs.
+#[derive(Serialize)]
+struct Counted<'a> {
+    #[serde(flatten)]
+    sums: Sums,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<Log<'a>>,
 }
 
 #[derive(Serialize)]
@@ -133,7 +148,7 @@ impl Sums {
         }
     }
 
-    fn text(&self, name: &str, by: By) -> String {
+    fn text(&self, name: &str, by: By, log: Option<&Log<'_>>) -> String {
         let whole = self.tokens;
         let model = self.model.as_ref().map_or_else(String::new, |model| format!(" for {model}"));
         let messages = counted(self.messages as u64, "message");
@@ -151,6 +166,9 @@ impl Sums {
             let share = share(self.bytes, most);
             let line = format!("{share} of {} on the wire: {}", bytes(most), bytes(self.bytes));
             text.push_str(&format!("{}\n", styled(DIM, &line)));
+        }
+        if let Some(log) = log {
+            text.push_str(&log.text());
         }
         if matches!(by, By::All | By::Role) {
             let mut table = style::table(&["role", "messages", "tokens", "share"], &[1, 2, 3]);

@@ -19,38 +19,39 @@ const BEFORE_WORDS: usize = 37;
 
 pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     let config = setup::over(setup::load_for(global, true, &args.tape)?, &args.room);
-    let document = session::read(&config, &args.session)?;
+    let session = session::read(global, &config, &args.session)?;
+    let document = &session.document;
     if !global.quiet {
-        session::say_repairs(&document);
-        setup::say_unknown_tools(&config, &document);
+        session.say(&args.session.file);
+        setup::say_unknown_tools(&config, document);
     }
     let focus = setup::focus(&config, args.focus.as_deref(), global.quiet);
-    let sizing = setup::sizing(config, args.room.to, &document)?.focusing(focus);
+    let sizing = setup::sizing(config, args.room.to, document)?.focusing(focus);
     let kind = sizing.kind;
-    let reported = Reported::of(&document, &sizing, args.reported);
+    let reported = Reported::of(&session, &sizing, args.reported);
     let (tape, sizing) = Tape::of(&args.tape, sizing)?;
-    let ran = setup::run(global, sizing, &document, true)?;
+    let ran = setup::run(global, sizing, document, true)?;
     tape.check()?;
     let done = &ran.done;
     if args.json {
         let written = document.write(&done.conversation, &WriteOptions::default());
-        let messages = session::messages_in(&written, &document, &args.session)?;
-        let report = report::Report::of(&document, &ran, messages);
+        let messages = session.messages_in(&written)?;
+        let report = report::Report::of(document, &ran, messages);
         output::json(&Explained { report, provider: reported })?;
         tape.finish()?;
         return Ok(report::exit(done));
     }
-    let mut text = report::heading(&session::name(&args.session.file), &document, &ran);
+    let mut text = report::heading(&session::name(&args.session.file), document, &ran);
     if let Some(reported) = reported {
         text.push_str(&reported.text(kind));
     }
     text.push('\n');
     text.push_str(&report::rungs(&ran));
     text.push('\n');
-    text.push_str(&report::outcome(&document, &ran));
+    text.push_str(&report::outcome(document, &ran));
     if args.diff {
         text.push('\n');
-        text.push_str(&diff(&document, &ran));
+        text.push_str(&diff(document, &ran));
     }
     output::text(&text)?;
     tape.finish()?;

@@ -11,11 +11,11 @@ mod scan;
 mod string;
 mod style;
 
-pub(super) use fault::{Fault, Position};
-pub(super) use list::{Item, List};
-pub(super) use pointers::Pointers;
-pub(super) use string::quote;
-pub(super) use style::{Style, compact, compact_with};
+pub(crate) use fault::{Fault, Position};
+pub(crate) use list::{Item, List};
+pub(crate) use pointers::Pointers;
+pub(crate) use string::quote;
+pub(crate) use style::{Style, compact, compact_with};
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ use self::string::unescape;
 
 /// What a value is. Strings are told apart by whether they need decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Null,
     True,
     False,
@@ -78,11 +78,11 @@ impl Node {
 }
 
 /// The longest text that can be parsed: nodes have no larger numbers.
-pub(super) const MOST_BYTES: usize = u32::MAX as usize;
+pub(crate) const MOST_BYTES: usize = u32::MAX as usize;
 
 /// JSON text, and where its values stand in it.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(crate) struct Source {
     text: String,
     nodes: Vec<Node>,
     roots: Vec<usize>,
@@ -93,7 +93,7 @@ pub(super) struct Source {
 /// The texts of the strings that hold escapes. Checking such a string is most of the way to decoding
 /// it, so the parser does both, and who wants to own the text takes it from here.
 #[derive(Debug, Default)]
-pub(super) struct Texts(Vec<Option<String>>);
+pub(crate) struct Texts(Vec<Option<String>>);
 
 impl Texts {
     /// Adds a text. Its place, for the node of its string.
@@ -103,7 +103,7 @@ impl Texts {
     }
 
     /// The text of a string, decoded anew if it was taken before.
-    pub(super) fn take(&mut self, string: View<'_>) -> Option<String> {
+    pub(crate) fn take(&mut self, string: View<'_>) -> Option<String> {
         let node = string.node();
         let decoded = match node.kind {
             Kind::EscapedString => self.0.get_mut(node.link as usize).and_then(Option::take),
@@ -115,46 +115,67 @@ impl Texts {
 
 impl Source {
     /// Reads any number of JSON values, one after the other, from a text of at most [`MOST_BYTES`].
-    pub(super) fn parse(text: String) -> Result<Self, Fault> {
-        parse::parse(text)
+    pub(crate) fn parse(text: String) -> Result<Self, Fault> {
+        parse::parse(text, true).map_err(|(_, fault)| fault)
     }
 
-    pub(super) fn text(&self) -> &str {
+    /// The same without the decoded texts, for who copies most strings as they are spelled.
+    pub(crate) fn parse_as_spelled(text: String) -> Result<Self, Fault> {
+        parse::parse(text, false).map_err(|(_, fault)| fault)
+    }
+
+    /// The same, which gives a text back that is no JSON.
+    pub(crate) fn parse_or_back(text: String) -> Result<Self, (String, Fault)> {
+        parse::parse(text, false)
+    }
+
+    /// The same values with U+FFFD in the place of every half of a surrogate pair: the escapes are as long
+    /// as each other.
+    pub(crate) fn without_lone_surrogates(self) -> Option<Self> {
+        let offsets = self.lone_surrogates;
+        let mut text = self.text;
+        for offset in offsets {
+            text.replace_range(offset..offset + 6, "\\ufffd");
+        }
+        Self::parse_as_spelled(text).ok()
+    }
+
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// The decoded texts, for the reader of the messages; the source keeps none.
-    pub(super) fn take_texts(&mut self) -> Texts {
+    pub(crate) fn take_texts(&mut self) -> Texts {
         std::mem::take(&mut self.texts)
     }
 
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         self.text
     }
 
-    pub(super) fn roots(&self) -> impl ExactSizeIterator<Item = View<'_>> {
+    pub(crate) fn roots(&self) -> impl ExactSizeIterator<Item = View<'_>> {
         self.roots.iter().map(|at| self.at(*at))
     }
 
     #[inline]
-    pub(super) fn at(&self, node: usize) -> View<'_> {
+    pub(crate) fn at(&self, node: usize) -> View<'_> {
         View { source: self, at: node }
     }
 
     /// Where escapes of half a surrogate pair stand: each six bytes, `\ud83d`.
-    pub(super) fn lone_surrogates(&self) -> &[usize] {
+    pub(crate) fn lone_surrogates(&self) -> &[usize] {
         &self.lone_surrogates
     }
 
     /// The innermost value that holds the byte at `offset`.
-    pub(super) fn innermost(&self, offset: usize) -> Option<View<'_>> {
+    pub(crate) fn innermost(&self, offset: usize) -> Option<View<'_>> {
         let found = self.nodes.partition_point(|node| node.start() <= offset).checked_sub(1)?;
         Some(self.at(found))
     }
 
     /// The JSON pointer to `node`. Where there are several roots, they are pointed at like the
     /// elements of an array.
-    pub(super) fn pointer(&self, node: usize) -> String {
+    pub(crate) fn pointer(&self, node: usize) -> String {
         let mut pointer = self.root_pointer(node);
         let root = self.root_of(node);
         let Some(mut at) = self.roots.get(root).map(|root| self.at(*root)) else {
@@ -196,14 +217,14 @@ impl Source {
     }
 
     /// Line and column of the byte at `offset`, both from 1.
-    pub(super) fn position(&self, offset: usize) -> Position {
+    pub(crate) fn position(&self, offset: usize) -> Position {
         Position::of(&self.text, offset)
     }
 }
 
 /// One value in its source.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     source: &'a Source,
     at: usize,
 }
@@ -214,16 +235,16 @@ impl<'a> View<'a> {
         self.source.nodes[self.at]
     }
 
-    pub(super) fn source(self) -> &'a Source {
+    pub(crate) fn source(self) -> &'a Source {
         self.source
     }
 
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.at
     }
 
     /// The node after this value and all that is in it.
-    pub(super) fn end_index(self) -> usize {
+    pub(crate) fn end_index(self) -> usize {
         self.node().next(self.at)
     }
 
@@ -231,36 +252,36 @@ impl<'a> View<'a> {
         (self.at..self.end_index()).contains(&node)
     }
 
-    pub(super) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> Kind {
         self.node().kind
     }
 
-    pub(super) fn span(self) -> Range<usize> {
+    pub(crate) fn span(self) -> Range<usize> {
         self.node().start()..self.node().end()
     }
 
-    pub(super) fn raw(self) -> &'a str {
+    pub(crate) fn raw(self) -> &'a str {
         &self.source.text[self.span()]
     }
 
-    pub(super) fn is_null(self) -> bool {
+    pub(crate) fn is_null(self) -> bool {
         self.kind() == Kind::Null
     }
 
-    pub(super) fn is_object(self) -> bool {
+    pub(crate) fn is_object(self) -> bool {
         self.kind() == Kind::Object
     }
 
-    pub(super) fn is_array(self) -> bool {
+    pub(crate) fn is_array(self) -> bool {
         self.kind() == Kind::Array
     }
 
-    pub(super) fn is_string(self) -> bool {
+    pub(crate) fn is_string(self) -> bool {
         matches!(self.kind(), Kind::PlainString | Kind::EscapedString)
     }
 
     /// The text of a string. Half a surrogate pair reads as U+FFFD.
-    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         let raw = self.raw();
         match self.kind() {
             Kind::PlainString => Some(Cow::Borrowed(&raw[1..raw.len() - 1])),
@@ -270,12 +291,12 @@ impl<'a> View<'a> {
     }
 
     /// The text of a string, owned.
-    pub(super) fn string(self) -> Option<String> {
+    pub(crate) fn string(self) -> Option<String> {
         self.text().map(Cow::into_owned)
     }
 
     #[inline]
-    pub(super) fn is_text(self, expected: &str) -> bool {
+    pub(crate) fn is_text(self, expected: &str) -> bool {
         let node = self.node();
         if node.kind == Kind::PlainString {
             // Most names differ in length, which tells without a look at the text.
@@ -286,7 +307,7 @@ impl<'a> View<'a> {
         self.text().is_some_and(|text| text == expected)
     }
 
-    pub(super) fn bool(self) -> Option<bool> {
+    pub(crate) fn bool(self) -> Option<bool> {
         match self.kind() {
             Kind::True => Some(true),
             Kind::False => Some(false),
@@ -295,7 +316,7 @@ impl<'a> View<'a> {
     }
 
     /// A whole number, whatever way it is spelled.
-    pub(super) fn u64(self) -> Option<u64> {
+    pub(crate) fn u64(self) -> Option<u64> {
         if self.kind() != Kind::Number {
             return None;
         }
@@ -308,7 +329,7 @@ impl<'a> View<'a> {
     }
 
     /// The elements of an array; none of anything else.
-    pub(super) fn items(self) -> Children<'a> {
+    pub(crate) fn items(self) -> Children<'a> {
         let node = self.node();
         let end = if node.kind == Kind::Array { node.next(self.at) } else { self.at + 1 };
         Children { source: self.source, at: self.at + 1, end }
@@ -316,7 +337,7 @@ impl<'a> View<'a> {
 
     /// The members of an object, key and value; none of anything else.
     #[inline]
-    pub(super) fn members(self) -> impl Iterator<Item = (View<'a>, View<'a>)> {
+    pub(crate) fn members(self) -> impl Iterator<Item = (View<'a>, View<'a>)> {
         let node = self.node();
         let end = if node.kind == Kind::Object { node.next(self.at) } else { self.at + 1 };
         let mut children = Children { source: self.source, at: self.at + 1, end };
@@ -328,7 +349,7 @@ impl<'a> View<'a> {
     ///
     /// Inlined, so that a name known beforehand is compared as a number and not by a call.
     #[inline]
-    pub(super) fn get(self, key: &str) -> Option<View<'a>> {
+    pub(crate) fn get(self, key: &str) -> Option<View<'a>> {
         self.members().filter(|(name, _)| name.is_text(key)).last().map(|(_, value)| value)
     }
 
@@ -336,7 +357,7 @@ impl<'a> View<'a> {
     ///
     /// Inlined, so that names known beforehand are compared as numbers and not by calls.
     #[inline]
-    pub(super) fn fields<const N: usize>(self, names: [&str; N]) -> [Option<View<'a>>; N] {
+    pub(crate) fn fields<const N: usize>(self, names: [&str; N]) -> [Option<View<'a>>; N] {
         let mut found = [None; N];
         for (key, value) in self.members() {
             let key = key.text().unwrap_or_default();
@@ -355,7 +376,7 @@ impl<'a> View<'a> {
     }
 
     /// What it is, for a reader: `a string`, ``an object with the keys `a`, `b` ``.
-    pub(super) fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         const MOST_KEYS: usize = 6;
         match self.kind() {
             Kind::Null => "null".to_owned(),
@@ -390,7 +411,7 @@ impl<'a> View<'a> {
 
 /// Sibling values.
 #[derive(Debug, Clone)]
-pub(super) struct Children<'a> {
+pub(crate) struct Children<'a> {
     source: &'a Source,
     at: usize,
     end: usize,

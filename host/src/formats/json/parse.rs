@@ -11,7 +11,8 @@ use super::{Kind, Node, Source, Texts};
 const WHITE_SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
 
 /// Reads any number of values, separated by white space or nothing. A byte order mark is skipped.
-pub(super) fn parse(text: String) -> Result<Source, Fault> {
+/// Texts are kept as they are decoded only `with_texts`.
+pub(super) fn parse(text: String, with_texts: bool) -> Result<Source, (String, Fault)> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut parser = Parser {
         bytes: text.as_bytes(),
@@ -19,6 +20,7 @@ pub(super) fn parse(text: String) -> Result<Source, Fault> {
         nodes: Vec::with_capacity(text.len() / 256 + 8),
         roots: Vec::new(),
         texts: Texts::default(),
+        with_texts,
         open: Vec::new(),
         decoder: Decoder::default(),
     };
@@ -26,12 +28,13 @@ pub(super) fn parse(text: String) -> Result<Source, Fault> {
         let is_end = parser.at >= text.len();
         // What is missing at the end of a file is missing in the line that was begun last.
         let at = if is_end { text.trim_end_matches(WHITE_SPACE).len() } else { parser.at };
-        return Err(Fault {
+        let fault = Fault {
             position: Position::of(&text, at),
             pointer: parser.pointer(&text),
             expected,
             excerpt: excerpt(text.get(parser.at..).unwrap_or_default()),
-        });
+        };
+        return Err((text, fault));
     }
     let Parser { nodes, roots, texts, decoder, .. } = parser;
     let lone_surrogates = decoder.lone_surrogates;
@@ -44,6 +47,7 @@ struct Parser<'t> {
     nodes: Vec<Node>,
     roots: Vec<usize>,
     texts: Texts,
+    with_texts: bool,
     /// The containers that are not closed yet.
     open: Vec<usize>,
     decoder: Decoder,
@@ -222,7 +226,11 @@ impl Parser<'_> {
         };
         match found {
             Ok(end) => {
-                let place = self.texts.push(self.decoder.text());
+                // There is no such place where no texts are kept.
+                let place = match self.with_texts {
+                    true => self.texts.push(self.decoder.text()),
+                    false => 0,
+                };
                 self.nodes.push(Node::new(Kind::EscapedString, self.at, end + 1, place));
                 self.at = end + 1;
                 Ok(())

@@ -1,0 +1,171 @@
+//! What the readers of all formats write to: the entries of one conversation, and what is told beside
+//! them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::entry::{Entry, Json, Part, Speaker, is_blank};
+use super::{Left, Problem, Skipped, Trigger};
+use crate::formats::Format;
+
+/// What a summary or a placeholder of a result stands for, as the log tells it.
+#[derive(Debug)]
+pub(super) struct Cut {
+    pub(super) line: usize,
+    /// How many entries there were when it happened.
+    pub(super) at: usize,
+    pub(super) tokens_before: Option<u64>,
+    pub(super) trigger: Option<Trigger>,
+    /// The entries that it took out of the context, whether or not an earlier one did so before.
+    pub(super) hides: Hidden,
+    /// What stands in their place, and before which entry.
+    pub(super) summary: Option<(usize, Vec<Entry>)>,
+    /// The calls whose results it cleared.
+    pub(super) cleared: Vec<String>,
+    /// What the agent's placeholder for those says, a JSON string.
+    pub(super) placeholder: &'static str,
+}
+
+/// Entries that a compaction took out of the context.
+#[derive(Debug)]
+pub(super) enum Hidden {
+    /// All before this one.
+    Before(usize),
+    These(Vec<usize>),
+}
+
+impl Cut {
+    pub(super) fn new(line: usize, at: usize, hides: Hidden) -> Self {
+        Self {
+            line,
+            at,
+            tokens_before: None,
+            trigger: None,
+            hides,
+            summary: None,
+            cleared: Vec::new(),
+            placeholder: "\"\"",
+        }
+    }
+
+    pub(super) fn left(&self) -> Left {
+        let text = self.summary.as_ref().and_then(|(_, entries)| summary_text(entries.last()?));
+        match text {
+            Some(text) => Left::Summary(text),
+            None if !self.cleared.is_empty() => Left::Cleared(self.cleared.len()),
+            None => Left::Nothing,
+        }
+    }
+}
+
+/// The text of a summary, decoded.
+fn summary_text(entry: &Entry) -> Option<String> {
+    let texts = entry.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => serde_json::from_str::<String>(text).ok(),
+        Part::Block { raw, .. } => {
+            let block: serde_json::Value = serde_json::from_str(raw).ok()?;
+            Some(block.get("text")?.as_str()?.to_owned())
+        }
+        _ => None,
+    });
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+/// One conversation of a log, as it is being read. Of a log with several, only the wanted one is kept.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    wanted: usize,
+    /// How many records there are, in all conversations.
+    pub(super) records: usize,
+    /// Each conversation, by the name that the log has for it.
+    names: Vec<String>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) cuts: Vec<Cut>,
+    /// Entries that are of no branch that leads to the newest one.
+    pub(super) rewound: HashSet<usize>,
+    pub(super) system: Option<Json>,
+    /// The schemas of the tools as the log holds them, a JSON array.
+    pub(super) tools: Option<Json>,
+    /// The model that replied last.
+    pub(super) model: Option<String>,
+    skipped: Vec<Skipped>,
+    places: HashMap<(String, &'static str), usize>,
+    pub(super) problems: Vec<Problem>,
+    /// The format that is nearest to the log, whatever it holds.
+    pub(super) format: Option<Format>,
+    /// Why nothing of it can be read.
+    pub(super) unreadable: Option<String>,
+}
+
+impl Log {
+    pub(super) fn new(pick: Option<usize>) -> Self {
+        Self { wanted: pick.unwrap_or(0), ..Self::default() }
+    }
+
+    /// Says that what follows is of another conversation.
+    pub(super) fn begin(&mut self, name: impl Into<String>) {
+        self.names.push(name.into());
+    }
+
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether what follows is of the conversation that is wanted.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.names.is_empty() || self.names.len() == self.wanted + 1
+    }
+
+    /// Takes an entry. Texts without a word in them and entries without a part are passed over.
+    pub(super) fn push(&mut self, mut entry: Entry) {
+        if !self.is_wanted() {
+            return;
+        }
+        entry.parts.retain(|part| !matches!(part, Part::Text(text) if is_blank(text)));
+        if entry.parts.is_empty() && entry.speaker != Speaker::Tool {
+            self.skip("message", "there is nothing in it", entry.line);
+            return;
+        }
+        self.entries.push(entry);
+    }
+
+    pub(super) fn cut(&mut self, cut: Cut) {
+        if self.is_wanted() {
+            self.cuts.push(cut);
+        }
+    }
+
+    /// Counts a record that is no part of the conversation.
+    pub(super) fn skip(&mut self, kind: &str, why: &'static str, line: usize) {
+        if !self.is_wanted() {
+            return;
+        }
+        // A name is looked for before it is copied: logs have a million records of one kind.
+        let last = self.skipped.last_mut().filter(|last| last.why == why && last.kind == kind);
+        if let Some(last) = last {
+            last.count += 1;
+            return;
+        }
+        let place = self.places.entry((kind.to_owned(), why)).or_insert_with(|| {
+            let kind = kind.to_owned();
+            self.skipped.push(Skipped { kind, why, count: 0, first_line: line });
+            self.skipped.len() - 1
+        });
+        if let Some(skipped) = self.skipped.get_mut(*place) {
+            skipped.count += 1;
+        }
+    }
+
+    pub(super) fn problem(&mut self, line: usize, what: impl Into<String>) {
+        if self.is_wanted() {
+            self.problems.push(Problem { line, what: what.into() });
+        }
+    }
+
+    /// What was passed over, the most frequent first.
+    pub(super) fn take_skipped(&mut self) -> Vec<Skipped> {
+        let mut skipped = std::mem::take(&mut self.skipped);
+        skipped.sort_by_key(|skipped| std::cmp::Reverse(skipped.count));
+        skipped
+    }
+}

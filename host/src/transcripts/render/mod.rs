@@ -1,0 +1,88 @@
+//! Writing messages as the request that an agent would have sent next.
+
+mod anthropic;
+mod openai_chat;
+
+use super::Report;
+use super::assemble::Message;
+use super::entry::{Json, Part};
+use crate::formats::Format;
+use crate::formats::json::quote;
+
+/// A request, and where in it the messages stand.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) format: Format,
+    pub(super) text: String,
+    pub(super) reports: Vec<Report>,
+    /// The first entry of each message on the wire.
+    pub(super) entries: Vec<usize>,
+}
+
+impl Request {
+    /// The message on the wire that the entry `at` begins, or the first after it.
+    pub(super) fn message_of(&self, at: usize) -> usize {
+        self.entries.partition_point(|entry| *entry < at)
+    }
+}
+
+/// What stands beside the messages of a request.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    pub(super) model: Option<String>,
+    /// A JSON string.
+    pub(super) system: Option<Json>,
+    /// A JSON array.
+    pub(super) tools: Option<Json>,
+    /// The format that is nearest to the log, if one is.
+    pub(super) format: Option<Format>,
+}
+
+/// The request of `messages` in the format that has a place for what they hold.
+pub(super) fn request(messages: Vec<Message>, beside: Beside) -> Request {
+    let mut parts = messages.iter().flat_map(|message| &message.parts);
+    let is_anthropic = beside.format == Some(Format::Anthropic) || parts.any(Part::wants_anthropic);
+    match is_anthropic {
+        true => anthropic::request(messages, beside),
+        false => openai_chat::request(messages, beside),
+    }
+}
+
+/// The messages of a request in the making.
+struct List {
+    text: String,
+    reports: Vec<Report>,
+    entries: Vec<usize>,
+}
+
+impl List {
+    fn begin(beside: &Beside, tools: Option<&Json>) -> Self {
+        let mut text = String::from("{");
+        if let Some(model) = &beside.model {
+            text.push_str(&format!("\"model\":{},", quote(model)));
+        }
+        if let Some(tools) = tools {
+            text.push_str(&format!("\"tools\":{tools},"));
+        }
+        Self { text, reports: Vec::new(), entries: Vec::new() }
+    }
+
+    /// Begins a message, up to its content.
+    fn message(&mut self, role: &str, entry: usize) {
+        self.text.push_str(if self.entries.is_empty() { "\n" } else { ",\n" });
+        self.text.push_str(&format!("{{\"role\":\"{role}\""));
+        self.entries.push(entry);
+    }
+
+    fn report(&mut self, message: &Message) {
+        if let (Some(usage), Some(last)) = (message.usage, self.entries.len().checked_sub(1)) {
+            self.reports.push(Report { message: last, usage });
+        }
+    }
+
+    fn end(mut self, format: Format) -> Request {
+        self.text.push_str("\n]}\n");
+        let Self { text, reports, entries } = self;
+        Request { format, text, reports, entries }
+    }
+}
