@@ -78,6 +78,11 @@ impl Progress {
         self.bar.set_message(format!("reading, {} MB so far", read / 1_000_000));
     }
 
+    /// The same, in words that are made now.
+    pub(crate) fn tell(&self, what: String) {
+        self.bar.set_message(what);
+    }
+
     /// Leaves the terminal as it was. What the rungs warned of, which the line on the terminal would have
     /// garbled.
     pub(crate) fn finish(&self) -> Vec<Warning> {

@@ -42,6 +42,7 @@ mod names;
 mod orders;
 mod recall;
 mod shrink;
+mod trials;
 mod walk;
 
 use brute_core::Conversation;
@@ -50,6 +51,7 @@ pub use figures::{Call, Compacted, Run, Totals};
 pub use laws::{Law, Violation};
 pub use orders::{Commute, MOST_ORDERS, orders, unbeaten};
 pub use recall::{Recall, Share};
+pub use trials::{Above, Broken, Commuting, Figure, OrderLaws, Trial, Trials};
 
 use self::descent::Rungs;
 use self::names::Names;
