@@ -121,6 +121,19 @@ impl Compactor {
         Self { session, ..self }
     }
 
+    /// The same, counted by another counter.
+    pub(crate) fn counted_by(self, counter: Arc<dyn TokenCounter>) -> Self {
+        Self { counter, ..self }
+    }
+
+    /// The same with another summarizer in front of the one that it has.
+    pub(crate) fn summarized_by(
+        self,
+        by: impl FnOnce(Arc<dyn Summarizer>) -> Arc<dyn Summarizer>,
+    ) -> Self {
+        Self { summarizer: self.summarizer.map(by), ..self }
+    }
+
     /// How a model is told to get a message back that an archive will keep: words such as
     /// [`archive::way_back`](crate::archive::way_back) gives, for placeholders, notes and summaries.
     #[must_use]

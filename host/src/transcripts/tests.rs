@@ -1,1 +1,1 @@
-
+//! Readers against small logs with the quirks of real ones.
