@@ -11,7 +11,7 @@ use brute_core::{Completion, CompletionError, Prompt, SummarizerLimits};
 
 use super::RecordingError;
 use super::line::{Exchange, FORMAT, Head, Reply, VERSION, line};
-use crate::summarizers::{BoxFuture, Summarizer};
+use crate::summarizers::{BoxFuture, Summarizer, Watcher};
 use crate::system::words_of;
 
 /// Asks another summarizer, and writes down what it is asked and what it answers.
@@ -86,9 +86,13 @@ impl Recorder {
         }
     }
 
-    async fn ask(&self, prompt: &Prompt) -> Result<Completion, CompletionError> {
+    async fn ask(
+        &self,
+        prompt: &Prompt,
+        watcher: &Watcher<'_>,
+    ) -> Result<Completion, CompletionError> {
         let mut open = Open { recorder: self, prompt, begun: Instant::now(), is_open: true };
-        let answer = self.asked.complete(prompt).await;
+        let answer = self.asked.complete_watched(prompt, watcher).await;
         open.is_open = false;
         self.write(prompt, Reply::of(&answer), open.begun);
         answer
@@ -132,7 +136,15 @@ impl Summarizer for Recorder {
         &'a self,
         prompt: &'a Prompt,
     ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
-        Box::pin(self.ask(prompt))
+        Box::pin(self.ask(prompt, &|_| {}))
+    }
+
+    fn complete_watched<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        watcher: &'a Watcher<'a>,
+    ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
+        Box::pin(self.ask(prompt, watcher))
     }
 }
 
