@@ -22,11 +22,11 @@ use crate::system::words_of;
 pub struct Recorder {
     asked: Arc<dyn Summarizer>,
     path: PathBuf,
-    written: Mutex<Written>,
+    pub(super) written: Mutex<Written>,
 }
 
-struct Written {
-    file: File,
+pub(super) struct Written {
+    pub(super) file: File,
     /// How many exchanges are in it.
     exchanges: usize,
     /// Why there will be no more.
@@ -145,14 +145,5 @@ impl Summarizer for Recorder {
         watcher: &'a Watcher<'a>,
     ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
         Box::pin(self.ask(prompt, watcher))
-    }
-}
-
-#[cfg(all(test, target_os = "linux"))]
-impl Recorder {
-    /// From here on, the disk is full.
-    pub(super) fn fill_disk(&self) {
-        let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
-        self.written.lock().unwrap().file = full;
     }
 }
