@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::output;
+use crate::style::number;
 
 /// A compaction that is done by then shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -52,6 +53,13 @@ impl Progress {
     pub(crate) fn follow(&self, event: &Event) {
         match event {
             Event::LayerStart { rung } => self.bar.set_message(format!("asking `{}`", shown(rung))),
+            Event::SummarizerWrites { rung, output } => {
+                let (rung, output) = (shown(rung), number(*output));
+                self.bar.set_message(format!("asking `{rung}`: {output} tokens of a summary"));
+            }
+            Event::SummarizerCalled { rung, .. } => {
+                self.bar.set_message(format!("asking `{}`", shown(rung)));
+            }
             Event::Log { rung, level: LogLevel::Warn, message } => {
                 self.keep(rung, message.clone());
             }

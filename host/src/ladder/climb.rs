@@ -325,6 +325,8 @@ impl<'c> Descent<'c> {
                 summarizer: compactor.summarizer.clone(),
                 focus: compactor.focus.clone(),
                 purse: Purse::new(compactor.spending, compactor.session.clone()),
+                observers: compactor.observers.clone(),
+                rung: "".into(),
                 archive: compactor
                     .retrieval
                     .clone()
@@ -370,6 +372,7 @@ impl<'c> Descent<'c> {
             self.stopped |= why == NotAsked::Quarantined && rung.on_error == OnError::Stop;
             return not_asked(rung, why, self.size());
         }
+        self.lent.rung = rung.name.as_str().into();
         self.tell(Event::LayerStart { rung: rung.name.clone() });
         let mut report = report(rung, RungResult::Declined, self.size());
         let begun = Instant::now();
