@@ -13,6 +13,7 @@ mod metadata;
 mod mock_server;
 mod model_server;
 mod new_plugin;
+mod orderings;
 mod plugins;
 mod project;
 mod sample;
@@ -81,6 +82,12 @@ const VERBS: &[Verb] = &[
         usage: "[DIR] [--release]",
         summary: "run every recorded session of a folder through the ladder (default as for `cases`)",
         run: folders::corpus,
+    },
+    Verb {
+        name: "orderings",
+        usage: "[SESSION|DIR]… [OPTION]…",
+        summary: "show what each order of a ladder does to the sessions that ship, or to those that are named",
+        run: orderings::run,
     },
     Verb {
         name: "model-server",

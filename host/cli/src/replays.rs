@@ -19,7 +19,7 @@ use crate::args::{self, Global};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Progress;
-use crate::session;
+use crate::{session, setup};
 
 /// Sessions, and how they are gone through.
 #[derive(Debug, clap::Args)]
@@ -96,7 +96,8 @@ fn load(global: &Global, config: &Config, file: PathBuf) -> Result<Loaded, Failu
 }
 
 /// The configuration as the command line wants it for replays.
-pub(crate) fn over(mut config: Config, args: &Replaying) -> Config {
+pub(crate) fn config(global: &Global, args: &Replaying) -> Result<Config, Failure> {
+    let mut config = setup::load_for(global, !args.json, !args.with_summarizer)?;
     if let Some(model) = &args.model {
         config.window.model = Some(model.clone());
     }
@@ -104,7 +105,7 @@ pub(crate) fn over(mut config: Config, args: &Replaying) -> Config {
         config.summarizer = None;
         config.fallback = Vec::new();
     }
-    config
+    Ok(config)
 }
 
 /// The replay of the ladder in `config` for `session`, in a window of `window` tokens if it is said.

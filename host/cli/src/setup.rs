@@ -167,9 +167,13 @@ pub(crate) fn load(global: &Global, words: bool) -> Result<Config, Failure> {
     load_with_layers(global, words).map(|(config, _)| config)
 }
 
-/// The same for a run that may be the repetition of a recorded one, which needs no summarizer.
-pub(crate) fn load_for(global: &Global, words: bool, tape: &args::Tape) -> Result<Config, Failure> {
-    in_force(global, words, read_with(global, tape.replay.is_some())?.1).map(|(config, _)| config)
+/// The same for a run that may have a summarizer of its own, the repetition of a recorded one for instance.
+pub(crate) fn load_for(
+    global: &Global,
+    words: bool,
+    own_summarizer: bool,
+) -> Result<Config, Failure> {
+    in_force(global, words, read_with(global, own_summarizer)?.1).map(|(config, _)| config)
 }
 
 /// The configuration in force, and the layers that it could be made of.

@@ -18,6 +18,7 @@ mod cli {
     mod plugins;
     mod programs;
     mod recorded;
+    mod replays;
     mod reported;
     mod samples;
     mod sizes;

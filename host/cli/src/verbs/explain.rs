@@ -18,7 +18,8 @@ use crate::{output, report, session, setup};
 const BEFORE_WORDS: usize = 37;
 
 pub(crate) fn run(global: &Global, args: &Explain) -> Done {
-    let config = setup::over(setup::load_for(global, true, &args.tape)?, &args.room);
+    let config =
+        setup::over(setup::load_for(global, true, args.tape.replay.is_some())?, &args.room);
     let session = session::read(global, &config, &args.session)?;
     let document = &session.document;
     if !global.quiet {

@@ -17,7 +17,7 @@ use crate::args::Global;
 use crate::exit::{Done, Exit, Failure};
 use crate::replays::{self, Loaded, Replaying};
 use crate::style::{self, BAD, DIM, HEAD, counted, number, styled};
-use crate::{output, session, setup};
+use crate::{output, session};
 
 /// Messages of a conversation that shows a fault, of which so much is shown.
 const MOST_MESSAGES: usize = 12;
@@ -58,7 +58,7 @@ fn amount(text: &str) -> Result<Amount, String> {
 
 pub(crate) fn run(global: &Global, args: &Orderings) -> Done {
     let global = Global { config: args.ladder.clone().or(global.config.clone()), ..global.clone() };
-    let config = replays::over(setup::load(&global, !args.replaying.json)?, &args.replaying);
+    let config = replays::config(&global, &args.replaying)?;
     let laws = args.check.as_deref().map(order_laws).transpose()?;
     let sessions = replays::sessions(&global, &config, &args.replaying.sessions)?;
     let orders = orders(config.ladder.len(), args.seed);

@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use crate::args::Global;
 use crate::exit::{Done, Exit};
+use crate::output;
 use crate::replays::{self, Loaded, Replaying};
 use crate::style::{self, BAD, DIM, HEAD, counted, number, styled};
-use crate::{output, setup};
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
@@ -38,8 +38,7 @@ pub(crate) fn run(global: &Global, args: &Replay) -> Done {
     for file in files {
         let name = file.as_ref().map_or("the configuration".into(), |file| shown(file.display()));
         let global = Global { config: file.or(global.config.clone()), ..global.clone() };
-        let config = setup::load(&global, !args.replaying.json)?;
-        ladders.push((name, replays::over(config, &args.replaying)));
+        ladders.push((name, replays::config(&global, &args.replaying)?));
     }
     let sessions = replays::sessions(global, &ladders[0].1, &args.replaying.sessions)?;
     let mut jobs: Vec<(usize, usize, bool)> = Vec::new();
