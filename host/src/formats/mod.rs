@@ -5,7 +5,12 @@
 //! and writes a changed conversation as the same text with the changes spliced in.
 //!
 //! One message on the wire may hold several messages of the model: an Anthropic user message with two
-//! tool results and a sentence is two tool messages and a user message. They are its *pieces*.
+//! tool results and a sentence is two tool messages and a user message. They are its *pieces*. And one
+//! message of the model may stand in several on the wire: a reply in OpenAI's Responses format is an item
+//! for each thought, text and call. Each part knows its place, so both are one rule.
+//!
+//! Where a provider has compacted the conversation itself and left a block that stands for all before it,
+//! what is before it is kept on the wire and is no part of the conversation: the model sees none of it.
 //!
 //! ```
 //! use brute_host::formats::{Document, Format, ReadOptions, WriteOptions};
@@ -24,6 +29,7 @@ mod body;
 mod carrier;
 mod detect;
 mod error;
+mod gemini;
 mod json;
 mod media;
 mod opaque;
@@ -31,6 +37,8 @@ mod openai_chat;
 mod patch;
 mod pieces;
 mod repair;
+mod responses;
+mod turns;
 mod usage;
 mod wire;
 mod write;
@@ -49,7 +57,7 @@ use serde::{Deserialize, Serialize};
 
 use self::body::Body;
 use self::carrier::Carrier;
-use self::json::{Source, View};
+use self::json::{Source, Texts, View};
 use self::pieces::Pieces;
 use crate::ladder::Wire;
 use crate::models::Provider;
@@ -61,27 +69,35 @@ use crate::tokens::media::ImageRule;
 pub enum Format {
     /// OpenAI Chat Completions, and what speaks like it.
     OpenaiChat,
+    /// OpenAI Responses: a list of items.
+    OpenaiResponses,
     /// Anthropic Messages.
     Anthropic,
+    /// Gemini: contents of parts.
+    Gemini,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 2] = [Self::OpenaiChat, Self::Anthropic];
+    pub const ALL: [Self; 4] =
+        [Self::OpenaiChat, Self::OpenaiResponses, Self::Anthropic, Self::Gemini];
 
     /// The name, in kebab-case.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenaiChat => "openai-chat",
+            Self::OpenaiResponses => "openai-responses",
             Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
         }
     }
 
     /// Whose rules hold where the input names no model.
     pub fn provider(self) -> Provider {
         match self {
-            Self::OpenaiChat => Provider::Openai,
+            Self::OpenaiChat | Self::OpenaiResponses => Provider::Openai,
             Self::Anthropic => Provider::Anthropic,
+            Self::Gemini => Provider::Google,
         }
     }
 }
@@ -94,10 +110,16 @@ impl fmt::Display for Format {
 
 /// A name that is no format's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no format; known are `openai-chat` and `anthropic`")]
+#[error("`{name}` is no format; known are {}", known_formats())]
 pub struct UnknownFormat {
     /// The name.
     pub name: String,
+}
+
+fn known_formats() -> String {
+    let mut names = Format::ALL.map(|format| format!("`{format}`")).to_vec();
+    let last = names.pop().unwrap_or_default();
+    format!("{} and {last}", names.join(", "))
 }
 
 impl FromStr for Format {
@@ -126,8 +148,9 @@ pub struct ReadOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteOptions {
     /// Merges user messages that a compaction made neighbors, for back ends that insist on user and
-    /// assistant taking turns. Anthropic's format always does. Texts are joined by a blank line; one
-    /// with a mark of ours stays a part of its own, so that the mark is still recognized.
+    /// assistant taking turns. Anthropic's format and Gemini's always do, that of OpenAI Responses never
+    /// needs it. Texts are joined by a blank line; one with a mark of ours stays a part of its own, so that
+    /// the mark is still recognized.
     pub alternate_roles: bool,
 }
 
@@ -172,10 +195,7 @@ impl Document {
         let messages = carrier.messages(&source);
         let format = options.format.unwrap_or_else(|| detect::format(body, &messages));
         let rule = options.image_rule.unwrap_or_else(|| format.provider().into());
-        let pieces = match format {
-            Format::OpenaiChat => openai_chat::read(&messages, rule, &mut texts)?,
-            Format::Anthropic => anthropic::read(body, &messages, rule, &mut texts)?,
-        };
+        let pieces = read_messages(format, body, &messages, rule, &mut texts)?;
         let conversation = repair::conversation(&source, &pieces, options.repair, &mut repairs)?;
         Ok(Self { source, format, carrier, pieces, conversation, repairs })
     }
@@ -201,13 +221,13 @@ impl Document {
         &self.repairs
     }
 
-    /// How many messages there are on the wire. One that only shows what a tool saw, an image behind
+    /// How many messages there are on the wire, items in OpenAI Responses. One that only shows what a tool saw, an image behind
     /// the tool's result, belongs to that result and is no message of the conversation.
     pub fn wire_len(&self) -> usize {
         self.pieces.wires.len()
     }
 
-    /// The message on the wire, from 0, that a message of the conversation stands in; none for
+    /// The message on the wire, from 0, that a message of the conversation stands in, or begins in; none for
     /// instructions that stand in a field of the body, and for messages that are not of this input.
     pub fn wire_index(&self, id: MessageId) -> Option<usize> {
         self.pieces.get(id)?.wire_index()
@@ -236,7 +256,8 @@ impl Document {
         self.body().tools()
     }
 
-    /// The most tokens that the reply may have, by `max_completion_tokens` or `max_tokens`.
+    /// The most tokens that the reply may have, by `max_completion_tokens`, `max_tokens`, `max_output_tokens` or
+    /// `generationConfig.maxOutputTokens`.
     pub fn reply_limit(&self) -> Option<u64> {
         self.body().reply_limit()
     }
@@ -247,12 +268,18 @@ impl Document {
     pub fn reports(&self) -> Vec<(usize, Usage)> {
         let messages = self.conversation.messages();
         let read = |holder: View<'_>| {
-            Usage::read(self.format, &serde_json::from_str(holder.get("usage")?.raw()).ok()?)
+            let usage = ["usage", "usageMetadata"].into_iter().find_map(|key| holder.get(key))?;
+            Usage::read(self.format, &serde_json::from_str(usage.raw()).ok()?)
         };
-        let is_reply =
-            |node: View<'_>| node.get("role").is_some_and(|role| role.is_text("assistant"));
+        let is_reply = |node: View<'_>| {
+            let role = node.get("role");
+            role.is_some_and(|role| role.is_text("assistant") || role.is_text("model"))
+        };
         let wires = self.pieces.wires.iter().zip(&self.pieces.of_wire);
         let replies = wires.filter_map(|(node, pieces)| {
+            if pieces.clone().all(|at| self.pieces.is_gone(at)) {
+                return None;
+            }
             let usage = read(Some(self.source.at(*node)).filter(|node| is_reply(*node))?)?;
             let end = pieces.end as u64;
             Some((messages.partition_point(|message| message.id().0 < end), usage))
@@ -293,6 +320,22 @@ impl Document {
 
     fn body(&self) -> Body<'_> {
         Body(self.carrier.body.map(|body| self.source.at(body)))
+    }
+}
+
+/// What `messages`, which stand in `body`, hold in `format`.
+fn read_messages(
+    format: Format,
+    body: Option<View<'_>>,
+    messages: &[View<'_>],
+    rule: ImageRule,
+    texts: &mut Texts,
+) -> Result<Pieces, ReadError> {
+    match format {
+        Format::OpenaiChat => openai_chat::read(messages, rule, texts),
+        Format::OpenaiResponses => responses::read(body, messages, rule, texts),
+        Format::Anthropic => anthropic::read(body, messages, rule, texts),
+        Format::Gemini => gemini::read(body, messages, rule, texts),
     }
 }
 

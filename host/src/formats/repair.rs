@@ -19,8 +19,8 @@ pub(super) fn conversation(
     repair: bool,
     repairs: &mut Vec<Repair>,
 ) -> Result<Conversation, ReadError> {
-    let found = Conversation::new(pieces.messages());
-    let has_blanks = pieces.all.iter().any(|piece| piece.is_blank);
+    let found = Conversation::new(pieces.messages().map(|(_, message)| message));
+    let has_blanks = pieces.live().any(|(_, piece)| piece.is_blank);
     let violations = match found {
         Ok(conversation) if !has_blanks => return Ok(conversation),
         Ok(_) => Vec::new(),
@@ -44,13 +44,14 @@ pub(super) fn conversation(
 fn invalid(source: &Source, pieces: &Pieces, violations: &[Violation]) -> ReadError {
     let pointers = Pointers::of(source);
     let mut calls = Calls::default();
-    let blanks = pieces.all.iter().filter(|piece| piece.is_blank).map(|piece| Problem {
+    let live: Vec<&Piece> = pieces.live().map(|(_, piece)| piece).collect();
+    let blanks = live.iter().filter(|piece| piece.is_blank).map(|piece| Problem {
         index: piece.wire_index(),
         pointer: pointers.pointer(blank_node(source, piece)),
         what: "a blank text, which the provider refuses".to_owned(),
     });
     let broken = violations.iter().filter_map(|violation| {
-        let piece = pieces.all.get(violation.message())?;
+        let piece = *live.get(violation.message())?;
         let call = match violation {
             Violation::UnansweredCall { call, .. } | Violation::RepeatedCall { call, .. } => {
                 Some(call)
@@ -155,13 +156,13 @@ struct Mender<'a, 'r> {
 
 impl<'a, 'r> Mender<'a, 'r> {
     fn new(source: &'a Source, pieces: &'a Pieces, repairs: &'r mut Vec<Repair>) -> Self {
-        let draft = |(piece, id): (&Piece, u64)| Draft {
-            id,
+        let draft = |(at, piece): (usize, &Piece)| Draft {
+            id: at as u64,
             role: piece.role,
             parts: piece.parts.to_vec(),
             is_changed: false,
         };
-        let drafts = pieces.all.iter().zip(0..).map(draft).collect();
+        let drafts = pieces.live().map(draft).collect();
         Self {
             source,
             pointers: Pointers::of(source),

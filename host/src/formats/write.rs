@@ -2,13 +2,15 @@
 //! of those is put in the place of the old one.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use brute_core::{Conversation, Message, Part, Role};
+use brute_core::{Conversation, Message, MessageId, Part, Role};
 
 use super::align::{Change, align};
 use super::json::{Item, List, Style, View, quote};
+use super::patch::Patches;
 use super::pieces::{Companion, Piece, Pieces, Slot, Wire};
-use super::{Document, Format, WriteOptions, anthropic, openai_chat};
+use super::{Document, Format, WriteOptions, anthropic, gemini, openai_chat, responses, turns};
 
 /// A message of the conversation, and where it was read from.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +28,11 @@ impl<'a> Entry<'a> {
         self.piece?.wire_index()
     }
 
+    /// Whether it stands in a message on the wire, or will; the fields of a body are never written differently.
+    pub(super) fn is_on_wire(&self) -> bool {
+        self.piece.is_none_or(|piece| piece.wire != Wire::System)
+    }
+
     /// Whether this is a result that says and shows what it did, whatever call it names now.
     fn is_result_as_read(&self) -> bool {
         let read = self.piece.map(|piece| &*piece.parts);
@@ -37,7 +44,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn is_untouched(&self) -> bool {
+    pub(super) fn is_untouched(&self) -> bool {
         self.piece.is_some_and(|piece| {
             std::ptr::eq(&*piece.parts, self.message.parts())
                 || *piece.parts == *self.message.parts()
@@ -106,21 +113,27 @@ pub(super) fn write<'d>(
         })
         .collect();
     let text = document.source.text();
-    let is_unchanged = entries.len() == pieces.all.len()
+    let is_unchanged = entries.iter().all(|entry| entry.is_untouched())
         && entries
             .iter()
-            .zip(0..)
-            .all(|(entry, id)| entry.message.id().0 == id && entry.is_untouched());
+            .map(|entry| entry.message.id().0)
+            .eq(pieces.live().map(|(at, _)| at as u64));
     if is_unchanged {
         return Cow::Borrowed(text);
     }
-    let groups = group(document.format, with_companions(pieces, entries), options);
-    let items: Vec<Item<'_>> = groups.iter().map(|group| item(document, group)).collect();
-    let list = match document.carrier.list {
-        Some(list) => {
-            let array = document.source.at(list);
-            List::of_array(array, ",".to_owned())
+    let entries = with_companions(pieces, entries);
+    let gone = document.gone_messages();
+    let entries = with_gone(pieces, entries, &gone);
+    let items: Vec<Item<'_>> = match document.format {
+        Format::OpenaiResponses => responses::items(document, &entries),
+        format => {
+            let groups = group(format, entries, options);
+            groups.iter().map(|group| item(document, group)).collect()
         }
+    };
+    let list = match document.carrier.list.map(|list| document.source.at(list)) {
+        Some(text) if text.is_string() => return spliced(text, responses::input(&items)),
+        Some(array) => List::of_array(array, ",".to_owned()),
         None => List::of_lines(text, document.source.roots().map(View::span).collect()),
     };
     let outer = list.outer();
@@ -130,6 +143,42 @@ pub(super) fn write<'d>(
     written.push_str(&rebuilt);
     written.push_str(&text[outer.end..]);
     Cow::Owned(written)
+}
+
+/// The whole text with `json` in the place of `value`.
+fn spliced(value: View<'_>, json: String) -> Cow<'_, str> {
+    let text = value.source().text();
+    let mut patches = Patches::default();
+    patches.replace(value.span(), json);
+    Cow::Owned(patches.apply(text, 0..text.len()))
+}
+
+/// `entries`, and `gone`, which a provider's own compaction stands for: those stay where they are.
+fn with_gone<'a>(
+    pieces: &'a Pieces,
+    entries: Vec<Entry<'a>>,
+    gone: &'a [(usize, Message)],
+) -> Vec<Entry<'a>> {
+    if gone.is_empty() {
+        return entries;
+    }
+    let entry = |(at, message): &'a (usize, Message)| Entry {
+        message,
+        piece: pieces.all.get(*at),
+        is_companion: false,
+    };
+    // What stands beside them is not told apart: it is in the same messages on the wire, or right behind.
+    let mut gone = with_companions(pieces, gone.iter().map(entry).collect()).into_iter().peekable();
+    let mut all = Vec::with_capacity(entries.len() + gone.len());
+    for entry in entries {
+        let wire = entry.wire();
+        while wire.is_some() && gone.peek().is_some_and(|gone| gone.wire() <= wire) {
+            all.extend(gone.next());
+        }
+        all.push(entry);
+    }
+    all.splice(0..0, gone);
+    all
 }
 
 /// `entries`, and what stands beside those results among them that are as they were read.
@@ -160,7 +209,7 @@ fn with_companions<'a>(pieces: &'a Pieces, entries: Vec<Entry<'a>>) -> Vec<Entry
 fn group(format: Format, entries: Vec<Entry<'_>>, options: WriteOptions) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for entry in entries {
-        if entry.piece.is_some_and(|piece| piece.wire == Wire::System) {
+        if !entry.is_on_wire() {
             continue;
         }
         let last = groups.last_mut().filter(|group| {
@@ -168,7 +217,8 @@ fn group(format: Format, entries: Vec<Entry<'_>>, options: WriteOptions) -> Vec<
             is_same
                 || match format {
                     Format::OpenaiChat => openai_chat::joins(group, &entry, options),
-                    Format::Anthropic => anthropic::joins(group, &entry),
+                    Format::Anthropic | Format::Gemini => turns::joins(group, &entry),
+                    Format::OpenaiResponses => false,
                 }
         });
         match last {
@@ -188,8 +238,9 @@ fn item<'a>(document: &'a Document, group: &Group<'a>) -> Item<'a> {
         return Item { from, json };
     }
     let json = match document.format {
-        Format::OpenaiChat => openai_chat::group_json(document, group),
-        Format::Anthropic => anthropic::group_json(document, group),
+        Format::Anthropic => turns::group_json::<anthropic::Blocks>(document, group),
+        Format::Gemini => turns::group_json::<gemini::Parts>(document, group),
+        Format::OpenaiChat | Format::OpenaiResponses => openai_chat::group_json(document, group),
     };
     Item { from, json: Cow::Owned(json) }
 }
@@ -202,6 +253,16 @@ fn is_whole(document: &Document, group: &Group<'_>, wire: usize) -> bool {
 }
 
 impl Document {
+    /// The messages that a provider's own compaction stands for, each with the place of its piece.
+    fn gone_messages(&self) -> Vec<(usize, Message)> {
+        let pieces = &self.pieces;
+        let gone = pieces.all.iter().enumerate().filter(|(at, _)| pieces.is_gone(*at));
+        let message = |(at, piece): (usize, &Piece)| {
+            (at, Message::new(MessageId(at as u64), piece.role, Arc::clone(&piece.parts)))
+        };
+        gone.map(message).collect()
+    }
+
     /// The message on the wire at `index`.
     pub(super) fn wire(&self, index: usize) -> View<'_> {
         self.source.at(self.pieces.wires[index])
@@ -249,7 +310,7 @@ pub(super) fn content_json(
     }
 }
 
-/// A text block, `text` already in JSON; both formats write it alike.
+/// A text block, `text` already in JSON; OpenAI Chat and Anthropic write it alike.
 pub(super) fn text_block(text: &str, style: &Style) -> String {
     style.object(&[("type", quote("text")), ("text", text.to_owned())])
 }

@@ -52,11 +52,11 @@ fn what_is_no_conversation_is_told_by_place_and_reason() {
 
     ## a number
     exit 3
-    error: `standard input`: no conversation found: the input is a number; accepted are an OpenAI Chat or Anthropic Messages request body (an object with `messages`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)
+    error: `standard input`: no conversation found: the input is a number; accepted are a request body of OpenAI Chat or Anthropic Messages (an object with `messages`), of OpenAI Responses (`input`) or Gemini (`contents`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)
 
     ## another object
     exit 3
-    error: `standard input`: no conversation found: the input is an object with the key `a`; accepted are an OpenAI Chat or Anthropic Messages request body (an object with `messages`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)
+    error: `standard input`: no conversation found: the input is an object with the key `a`; accepted are a request body of OpenAI Chat or Anthropic Messages (an object with `messages`), of OpenAI Responses (`input`) or Gemini (`contents`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)
 
     ## unknown role
     exit 3
