@@ -113,7 +113,7 @@ pub(super) fn write<'d>(
         })
         .collect();
     let text = document.source.text();
-    let is_unchanged = entries.iter().all(|entry| entry.is_untouched())
+    let is_unchanged = entries.iter().all(Entry::is_untouched)
         && entries
             .iter()
             .map(|entry| entry.message.id().0)

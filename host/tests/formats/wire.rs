@@ -26,7 +26,7 @@ pub(crate) fn wire(format: Format, turns: &[Turn]) -> Vec<Value> {
                 .messages
                 .push(json!({"role": "assistant", "content": [{"type": "text", "text": "done"}]})),
             Format::Gemini => {
-                writer.messages.push(json!({"role": "model", "parts": [{"text": "done"}]}))
+                writer.messages.push(json!({"role": "model", "parts": [{"text": "done"}]}));
             }
             Format::OpenaiChat | Format::OpenaiResponses => {}
         }

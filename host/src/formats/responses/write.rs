@@ -121,10 +121,9 @@ impl<'a> Writer<'a> {
     /// A provider refuses reasoning that nothing follows: what was taken from behind it takes it along.
     fn end_in_no_reasoning(&mut self) {
         let is_reasoning = |item: View<'_>| Kind::of(&Fields::of(item)) == Some(Kind::Reasoning);
-        if !self.item.is_some_and(|wire| is_reasoning(self.document.wire(wire))) {
-            if !is_gone(&self.bits) {
-                return;
-            }
+        let is_last = self.item.is_some_and(|wire| is_reasoning(self.document.wire(wire)));
+        if !is_last && !is_gone(&self.bits) {
+            return;
         }
         (self.item, self.bits) = (None, Vec::new());
         let document = self.document;
