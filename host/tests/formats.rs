@@ -3,6 +3,12 @@
 
 #[path = "formats/archive.rs"]
 mod archive;
+#[path = "formats/convert.rs"]
+mod convert;
+#[path = "formats/orders.rs"]
+mod orders;
+#[path = "formats/repair.rs"]
+mod repair;
 #[path = "formats/strict.rs"]
 mod strict;
 #[path = "formats/wire.rs"]

@@ -36,6 +36,7 @@ mod opaque;
 mod openai_chat;
 mod patch;
 mod pieces;
+mod render;
 mod repair;
 mod responses;
 mod turns;
@@ -44,10 +45,12 @@ mod wire;
 mod write;
 
 pub use error::{Problem, ReadError, Repair};
+pub use render::{Note, Rendered, render};
 pub use usage::Usage;
 pub use wire::{WireMessages, messages_of};
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -163,6 +166,10 @@ pub struct Document {
     pieces: Pieces,
     conversation: Conversation,
     repairs: Vec<Repair>,
+    /// The messages on the wire that a repair made parts of the one before.
+    joined: HashSet<usize>,
+    /// Whether a repair puts what results show behind all of them.
+    shows_last: bool,
 }
 
 impl Document {
@@ -196,8 +203,9 @@ impl Document {
         let format = options.format.unwrap_or_else(|| detect::format(body, &messages));
         let rule = options.image_rule.unwrap_or_else(|| format.provider().into());
         let pieces = read_messages(format, body, &messages, rule, &mut texts)?;
-        let conversation = repair::conversation(&source, &pieces, options.repair, &mut repairs)?;
-        Ok(Self { source, format, carrier, pieces, conversation, repairs })
+        let mended = repair::conversation(format, &source, &pieces, options.repair, &mut repairs)?;
+        let repair::Mended { conversation, joined, shows_last } = mended;
+        Ok(Self { source, format, carrier, pieces, conversation, repairs, joined, shows_last })
     }
 
     /// The format that the input was read as.
@@ -307,8 +315,12 @@ impl Document {
     }
 
     /// The conversation in the format and carrier of the input. If nothing was changed, these are the
-    /// bytes of the input; if something was, all bytes but those that the changes are about. What is
-    /// taken out takes along what is attached to it: a `cache_control` goes with its block.
+    /// bytes of the input; if something was, all bytes but those that the changes are about.
+    ///
+    /// **What marks the end of what is to be cached** (`cache_control`) stays with its block for as long as there is
+    /// one, whatever becomes of its text, also if it moves to another message with that, or if it was an image
+    /// and is words now. It goes with a block that goes. None is added, and none wanders to another block: where
+    /// the cache ends is for whoever pays for it to say.
     ///
     /// `conversation` must come from [`Document::conversation`] by edits.
     pub fn write(&self, conversation: &Conversation, options: &WriteOptions) -> Cow<'_, [u8]> {
@@ -331,12 +343,14 @@ fn read_messages(
     rule: ImageRule,
     texts: &mut Texts,
 ) -> Result<Pieces, ReadError> {
-    match format {
+    let mut pieces = match format {
         Format::OpenaiChat => openai_chat::read(messages, rule, texts),
         Format::OpenaiResponses => responses::read(body, messages, rule, texts),
         Format::Anthropic => anthropic::read(body, messages, rule, texts),
         Format::Gemini => gemini::read(body, messages, rule, texts),
-    }
+    }?;
+    pieces.settle();
+    Ok(pieces)
 }
 
 fn decode(input: Vec<u8>) -> Result<String, ReadError> {

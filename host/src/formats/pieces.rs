@@ -1,6 +1,6 @@
 //! The messages of the model that were read from messages on the wire, and where each part stands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use brute_core::{Mark, Message, MessageId, Part, Role, ToolCall, ToolResult};
@@ -43,6 +43,11 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    /// Whether it is what a provider's own compaction left. Of what is no dialogue, only that is opaque.
+    pub(super) fn is_compaction(&self) -> bool {
+        self.role == Role::System && self.parts.iter().any(|part| matches!(part, Part::Opaque(_)))
+    }
+
     /// The message on the wire that it stands in.
     pub(super) fn wire_index(&self) -> Option<usize> {
         match self.wire {
@@ -183,27 +188,48 @@ impl Pieces {
     pub(super) fn push_compaction(&mut self, wire: Wire, node: usize, part: Part, slot: Slot) {
         let (parts, slots) = (Arc::new([part]), Box::new([slot]));
         self.push(Piece { wire, node, role: Role::System, parts, slots, is_blank: false });
-        let marker = self.all.len() - 1;
-        // A call that is answered behind the block has to stay.
-        let mut open = HashMap::new();
-        for (at, piece) in self.all[..marker].iter().enumerate() {
+        self.compacted = self.all.len() - 1;
+    }
+
+    /// Leaves the conversation to what the model sees, once all is read: what is before a provider's own compaction
+    /// goes, but not from a call on that is answered behind it.
+    pub(super) fn settle(&mut self) {
+        if self.compacted == 0 {
+            return;
+        }
+        let (before, behind) = self.all.split_at(self.compacted);
+        let mut called: HashMap<&str, usize> = HashMap::new();
+        let mut wanted: HashSet<&str> = HashSet::new();
+        for part in behind.iter().flat_map(|piece| &*piece.parts) {
+            match part {
+                Part::ToolCall(call) => *called.entry(&call.id).or_default() += 1,
+                Part::ToolResult(result) => match called.get_mut(result.call.as_str()) {
+                    Some(open) if *open > 0 => *open -= 1,
+                    _ => drop(wanted.insert(&result.call)),
+                },
+                _ => {}
+            }
+        }
+        let mut open: HashMap<&str, usize> = HashMap::new();
+        for (at, piece) in before.iter().enumerate().filter(|_| !wanted.is_empty()) {
             for part in &*piece.parts {
                 match part {
-                    Part::ToolCall(call) => drop(open.insert(call.id.as_str(), at)),
+                    Part::ToolCall(call) if wanted.contains(call.id.as_str()) => {
+                        open.insert(&call.id, at);
+                    }
                     Part::ToolResult(result) => drop(open.remove(result.call.as_str())),
                     _ => {}
                 }
             }
         }
-        self.compacted = open.into_values().min().unwrap_or(marker);
+        if let Some(first) = open.into_values().min() {
+            self.compacted = first;
+        }
     }
 
     /// Whether the piece at `at` is what a provider's own compaction stands for.
     pub(super) fn is_gone(&self, at: usize) -> bool {
-        let is_instruction = |piece: &Piece| {
-            piece.role == Role::System
-                && piece.parts.iter().all(|part| matches!(part, Part::Text(_)))
-        };
+        let is_instruction = |piece: &Piece| piece.role == Role::System && !piece.is_compaction();
         at < self.compacted && self.all.get(at).is_some_and(|piece| !is_instruction(piece))
     }
 

@@ -6,6 +6,7 @@ use brute_core::{Edit, Mark, MarkKind, Part, Plan, Role};
 
 mod beside;
 mod broken;
+mod cache;
 mod gemini;
 mod refusals;
 mod responses;

@@ -49,9 +49,9 @@ fn is_of_the_model(group: &Group<'_>) -> bool {
 }
 
 /// Whether `entry` becomes part of the message before.
-pub(super) fn joins(group: &Group<'_>, entry: &Entry<'_>) -> bool {
+pub(super) fn joins(document: &Document, group: &Group<'_>, entry: &Entry<'_>) -> bool {
     is_of_the_model(group) == is_of_model(entry)
-        && !group.was_apart_from(entry)
+        && !group.was_apart_from(entry, document)
         && !(is_shown_by_a_person(entry) && group.entries.iter().any(is_result))
 }
 

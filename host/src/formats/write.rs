@@ -83,8 +83,12 @@ impl<'a> Group<'a> {
 
     /// Whether `entry`, which the input has right behind this group, stays apart as it was there; a
     /// piece of the same message never does.
-    pub(super) fn was_apart_from(&self, entry: &Entry<'_>) -> bool {
-        entry.wire().is_some_and(|wire| self.newest().is_some_and(|before| before + 1 == wire))
+    pub(super) fn was_apart_from(&self, entry: &Entry<'_>, document: &Document) -> bool {
+        let was_apart = |wire: usize| {
+            let is_next = self.newest().is_some_and(|before| before + 1 == wire);
+            is_next && !document.joined.contains(&wire)
+        };
+        entry.wire().is_some_and(was_apart)
     }
 
     pub(super) fn is_of_one_wire(&self) -> bool {
@@ -113,7 +117,9 @@ pub(super) fn write<'d>(
         })
         .collect();
     let text = document.source.text();
-    let is_unchanged = entries.iter().all(Entry::is_untouched)
+    let is_unchanged = document.joined.is_empty()
+        && !document.shows_last
+        && entries.iter().all(Entry::is_untouched)
         && entries
             .iter()
             .map(|entry| entry.message.id().0)
@@ -121,13 +127,13 @@ pub(super) fn write<'d>(
     if is_unchanged {
         return Cow::Borrowed(text);
     }
-    let entries = with_companions(pieces, entries);
+    let entries = with_companions(pieces, entries, document.shows_last);
     let gone = document.gone_messages();
     let entries = with_gone(pieces, entries, &gone);
     let items: Vec<Item<'_>> = match document.format {
         Format::OpenaiResponses => responses::items(document, &entries),
-        format => {
-            let groups = group(format, entries, options);
+        _ => {
+            let groups = group(document, entries, options);
             groups.iter().map(|group| item(document, group)).collect()
         }
     };
@@ -168,7 +174,8 @@ fn with_gone<'a>(
         is_companion: false,
     };
     // What stands beside them is not told apart: it is in the same messages on the wire, or right behind.
-    let mut gone = with_companions(pieces, gone.iter().map(entry).collect()).into_iter().peekable();
+    let mut gone =
+        with_companions(pieces, gone.iter().map(entry).collect(), false).into_iter().peekable();
     let mut all = Vec::with_capacity(entries.len() + gone.len());
     for entry in entries {
         let wire = entry.wire();
@@ -181,10 +188,15 @@ fn with_gone<'a>(
     all
 }
 
-/// `entries`, and what stands beside those results among them that are as they were read.
-fn with_companions<'a>(pieces: &'a Pieces, entries: Vec<Entry<'a>>) -> Vec<Entry<'a>> {
+/// `entries`, and what stands beside those results among them that are as they were read; with `last`, behind
+/// all results in a row.
+fn with_companions<'a>(pieces: &'a Pieces, entries: Vec<Entry<'a>>, last: bool) -> Vec<Entry<'a>> {
     let mut all = Vec::with_capacity(entries.len());
+    let mut waiting: Vec<Entry<'a>> = Vec::new();
     for entry in entries {
+        if entry.message.role() != Role::Tool {
+            all.append(&mut waiting);
+        }
         let mut companions = match entry.message.role() {
             Role::Tool => pieces.companions_of(entry.message.id()),
             _ => &[],
@@ -199,14 +211,24 @@ fn with_companions<'a>(pieces: &'a Pieces, entries: Vec<Entry<'a>>) -> Vec<Entry
             piece: Some(&companion.piece),
             is_companion: true,
         };
-        all.extend(companions[..before].iter().map(beside));
-        all.push(entry);
-        all.extend(companions[before..].iter().map(beside));
+        if last {
+            waiting.extend(companions.iter().map(beside));
+            all.push(entry);
+        } else {
+            all.extend(companions[..before].iter().map(beside));
+            all.push(entry);
+            all.extend(companions[before..].iter().map(beside));
+        }
     }
+    all.append(&mut waiting);
     all
 }
 
-fn group(format: Format, entries: Vec<Entry<'_>>, options: WriteOptions) -> Vec<Group<'_>> {
+fn group<'a>(
+    document: &Document,
+    entries: Vec<Entry<'a>>,
+    options: WriteOptions,
+) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for entry in entries {
         if !entry.is_on_wire() {
@@ -215,9 +237,9 @@ fn group(format: Format, entries: Vec<Entry<'_>>, options: WriteOptions) -> Vec<
         let last = groups.last_mut().filter(|group| {
             let is_same = entry.wire().is_some() && group.newest() == entry.wire();
             is_same
-                || match format {
-                    Format::OpenaiChat => openai_chat::joins(group, &entry, options),
-                    Format::Anthropic | Format::Gemini => turns::joins(group, &entry),
+                || match document.format {
+                    Format::OpenaiChat => openai_chat::joins(document, group, &entry, options),
+                    Format::Anthropic | Format::Gemini => turns::joins(document, group, &entry),
                     Format::OpenaiResponses => false,
                 }
         });
@@ -248,7 +270,9 @@ fn item<'a>(document: &'a Document, group: &Group<'a>) -> Item<'a> {
 /// Whether `group` is all of one message on the wire, untouched.
 fn is_whole(document: &Document, group: &Group<'_>, wire: usize) -> bool {
     let pieces = &document.pieces;
+    let nodes = group.entries.iter().filter_map(|entry| entry.piece.map(|piece| piece.node));
     group.entries.len() == pieces.of_wire[wire].len() + pieces.companions_in(wire)
+        && nodes.is_sorted()
         && group.entries.iter().all(|entry| entry.wire() == Some(wire) && entry.is_untouched())
 }
 
@@ -313,6 +337,15 @@ pub(super) fn content_json(
 /// A text block, `text` already in JSON; OpenAI Chat and Anthropic write it alike.
 pub(super) fn text_block(text: &str, style: &Style) -> String {
     style.object(&[("type", quote("text")), ("text", text.to_owned())])
+}
+
+/// The text block that takes the place of `block`, with what marks the end of what is to be cached.
+pub(super) fn text_block_for(block: View<'_>, text: &str, style: &Style) -> String {
+    let mut members = vec![("type", quote("text")), ("text", text.to_owned())];
+    if let Some(marker) = block.get("cache_control") {
+        members.push(("cache_control", marker.raw().to_owned()));
+    }
+    style.object(&members)
 }
 
 /// How a medium that became text, or never was in the input, is told of.

@@ -129,7 +129,9 @@ impl Rules {
             self.must(blocks.is_empty() || !thinks, "thinking only");
             let of_kind = |kind: &str, id: &str| -> Vec<String> {
                 let of = blocks.iter().filter(|block| block["type"] == kind);
-                of.map(|block| text(&block[id])).collect()
+                let mut ids: Vec<String> = of.map(|block| text(&block[id])).collect();
+                ids.sort_unstable();
+                ids
             };
             let results = of_kind("tool_result", "tool_use_id");
             let is_owed = role != "user" || results == self.owed;

@@ -6,7 +6,7 @@ use crate::formats::Document;
 use crate::formats::json::{Style, View, compact, quote};
 use crate::formats::patch::Patches;
 use crate::formats::turns::Dialect;
-use crate::formats::write::{medium_named, text_block};
+use crate::formats::write::{medium_named, text_block, text_block_for};
 
 /// The blocks of Anthropic's messages.
 pub(in crate::formats) struct Blocks;
@@ -23,7 +23,9 @@ impl Dialect for Blocks {
     fn rewritten(block: View<'_>, old: &Part, new: &Part, style: &Style) -> String {
         let mut patches = Patches::default();
         match (old, new) {
-            (Part::Media(_), Part::Text(text)) => return text_block(&quote(text), style),
+            (Part::Media(_), Part::Text(text)) => {
+                return text_block_for(block, &quote(text), style);
+            }
             (_, Part::Text(text)) => patches.set(block, "text", quote(text)),
             (_, Part::Reasoning(reasoning)) => {
                 patches.set(block, "thinking", quote(&reasoning.text));

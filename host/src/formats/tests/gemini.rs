@@ -5,7 +5,7 @@ use super::*;
 const TRIP: &str = r#"{"systemInstruction":{"parts":[{"text":"Be brief."}]},"generationConfig":{"maxOutputTokens":64},"contents":[
   {"role":"user","parts":[{"text":"go"}]},
   {"role":"model","parts":[{"text":"hm","thought":true},{"text":"I look.","thoughtSignature":"c2ln"},{"functionCall":{"name":"read","args":{"p": 1}},"thoughtSignature":"c2lnMg=="},{"functionCall":{"name":"read"}}]},
-  {"role":"user","parts":[{"functionResponse":{"name":"read","response":{"output":"one"}}},{"functionResponse":{"name":"read","response":{"error":"two"}}},{"inlineData":{"mimeType":"image/png","data":""}}]},
+  {"role":"user","parts":[{"functionResponse":{"name":"read","response":{"output":"one of them"}}},{"functionResponse":{"name":"read","response":{"error":"two of them"}}},{"inlineData":{"mimeType":"image/png","data":""}}]},
   {"role":"model","parts":[{"text":"done"}]},
   {"role":"user","parts":[{"text":"next"}]}
 ]}"#;
@@ -21,8 +21,8 @@ fn responses_without_ids_answer_in_order() {
             "system Be brief.",
             "user go",
             r#"assistant think(hm) | I look. | call function:read read{"p": 1} | call function:read:2 read{}"#,
-            "tool function:read: one +0",
-            "tool function:read:2!: two +1548",
+            "tool function:read: one of them +0",
+            "tool function:read:2!: two of them +1548",
             "assistant done",
             "user next",
         ]

@@ -162,9 +162,16 @@ fn a_call_that_is_answered_behind_a_compaction_stays() {
         {"type":"function_call","call_id":"a","name":"f","arguments":"{}"},
         {"type":"compaction","encrypted_content":"Z0FBQUFBQnA="},
         {"type":"function_call_output","call_id":"a","output":"found"}]"#;
-    let drawn = drawn(&read(json));
-    assert_eq!(drawn[0], "assistant call a f{}");
-    assert_eq!(drawn[2], "tool a: found +0");
+    let answered = drawn(&read(json));
+    assert_eq!(answered[0], "assistant call a f{}");
+    assert_eq!(answered[2], "tool a: found +0");
+    // One that nothing answers is gone with the rest.
+    let json = json.replace(
+        r#""type":"function_call_output","call_id":"a","output":"found""#,
+        r#""role":"user","content":"more""#,
+    );
+    let drawn = drawn(&read(&json));
+    assert!(drawn.len() == 2 && drawn[0].starts_with("system"), "{drawn:?}");
 }
 
 #[test]
