@@ -1,10 +1,12 @@
-//! Reading and writing a conversation of 10 MB untouched, against parsing it into a JSON value.
+//! Reading a conversation of 10 MB, against checking that it is JSON (`IgnoredAny`) and against parsing it into
+//! a JSON value; and reading and writing it untouched, against the same.
 
 use std::time::{Duration, Instant};
 
 use brute_host::formats::{Document, Format, ReadOptions, WriteOptions};
 use divan::Bencher;
 use divan::counter::BytesCount;
+use serde::de::IgnoredAny;
 
 const SIZE: usize = 10 * 1024 * 1024;
 
@@ -18,7 +20,17 @@ fn main() {
 /// A session of tool calls: source code, build logs, some prose, as JSON of about [`SIZE`] bytes.
 fn session(format: Format) -> Vec<u8> {
     let mut json = String::with_capacity(SIZE + 8_192);
-    json.push_str(r#"{"model":"m","messages":[{"role":"user","content":"Fix the build."}"#);
+    json.push_str(match format {
+        Format::OpenaiChat | Format::Anthropic => {
+            r#"{"model":"m","messages":[{"role":"user","content":"Fix the build."}"#
+        }
+        Format::OpenaiResponses => {
+            r#"{"model":"m","input":[{"type":"message","role":"user","content":"Fix the build."}"#
+        }
+        Format::Gemini => {
+            r#"{"model":"m","contents":[{"role":"user","parts":[{"text":"Fix the build."}]}"#
+        }
+    });
     let mut step = 0;
     while json.len() < SIZE {
         step += 1;
@@ -32,6 +44,12 @@ fn session(format: Format) -> Vec<u8> {
         json.push_str(&match format {
             Format::OpenaiChat => format!(
                 r#",{{"role":"assistant","content":"Looking at file {step}.","tool_calls":[{{"id":"call_{step}","type":"function","function":{{"name":"read","arguments":"{{\"path\":\"src/file_{step}.rs\"}}"}}}}]}},{{"role":"tool","tool_call_id":"call_{step}","content":{result}}}"#
+            ),
+            Format::OpenaiResponses => format!(
+                r#",{{"type":"message","role":"assistant","content":[{{"type":"output_text","text":"Looking at file {step}."}}]}},{{"type":"function_call","call_id":"call_{step}","name":"read","arguments":"{{\"path\":\"src/file_{step}.rs\"}}"}},{{"type":"function_call_output","call_id":"call_{step}","output":{result}}}"#
+            ),
+            Format::Gemini => format!(
+                r#",{{"role":"model","parts":[{{"text":"Looking at file {step}."}},{{"functionCall":{{"name":"read","args":{{"path":"src/file_{step}.rs"}}}}}}]}},{{"role":"user","parts":[{{"functionResponse":{{"name":"read","response":{{"output":{result}}}}}}}]}}"#
             ),
             Format::Anthropic => format!(
                 r#",{{"role":"assistant","content":[{{"type":"text","text":"Looking at file {step}."}},{{"type":"tool_use","id":"call_{step}","name":"read","input":{{"path":"src/file_{step}.rs"}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"call_{step}","content":{result}}}]}}"#
@@ -54,25 +72,41 @@ fn read_and_write(input: Vec<u8>) -> Document {
     }
 }
 
-/// Prints the ratio of the two, each the best of several runs that take turns.
+/// How long `work` takes.
+fn timed<T>(work: impl FnOnce() -> T) -> Duration {
+    let start = Instant::now();
+    let made = divan::black_box(work());
+    let elapsed = start.elapsed();
+    drop(made);
+    elapsed
+}
+
+/// Prints the ratios, each of the best of several runs that take turns.
 #[expect(clippy::print_stdout, reason = "a benchmark reports its result")]
 fn ratio(format: Format) {
     let input = session(format);
-    let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);
+    let [mut read, mut both, mut checked, mut parsed] = [Duration::MAX; 4];
     for _ in 0..10 {
-        let copy = input.clone();
-        let start = Instant::now();
-        let document = divan::black_box(read_and_write(copy));
-        ours = ours.min(start.elapsed());
-        assert_eq!(document.format(), format);
-        drop(document);
-        let start = Instant::now();
-        let value = divan::black_box(serde_json::from_slice::<serde_json::Value>(&input));
-        theirs = theirs.min(start.elapsed());
-        drop(value);
+        let (one, other) = (input.clone(), input.clone());
+        read = read.min(timed(|| match Document::read(one, &ReadOptions::default()) {
+            Ok(document) => document,
+            Err(error) => unreachable!("{error}"),
+        }));
+        both = both.min(timed(|| {
+            let document = read_and_write(other);
+            assert_eq!(document.format(), format);
+            document
+        }));
+        checked = checked.min(timed(|| serde_json::from_slice::<IgnoredAny>(&input)));
+        parsed = parsed.min(timed(|| serde_json::from_slice::<serde_json::Value>(&input)));
     }
-    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
-    println!("{format}: read and write {ours:?}, parse into a value {theirs:?}: ratio {ratio:.2}");
+    let of = |one: Duration, other: Duration| one.as_secs_f64() / other.as_secs_f64();
+    println!(
+        "{format}: read {read:?}, {:.2} of the speed of `IgnoredAny` ({checked:?}); read and write {both:?}, \
+         {:.2} of the time to parse into a value ({parsed:?})",
+        of(checked, read),
+        of(both, parsed),
+    );
 }
 
 #[divan::bench(args = Format::ALL)]

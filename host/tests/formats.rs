@@ -3,8 +3,16 @@
 
 #[path = "formats/archive.rs"]
 mod archive;
+#[path = "formats/convert.rs"]
+mod convert;
+#[path = "formats/orders.rs"]
+mod orders;
+#[path = "formats/repair.rs"]
+mod repair;
 #[path = "formats/strict.rs"]
 mod strict;
+#[path = "formats/wire.rs"]
+mod wire;
 
 use std::collections::HashSet;
 
@@ -13,9 +21,10 @@ use brute_core::{Conversation, Edit, MessageId, Part, Plan, Role};
 use brute_host::formats::{Document, Format, ReadOptions, WriteOptions};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::strict::strict;
+use self::wire::{list_key, wire};
 
 #[derive(Debug, Clone)]
 struct Turn {
@@ -57,100 +66,6 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
     let turn = (words(), prop::bool::weighted(0.2), prop::collection::vec(step(), 0..5))
         .prop_map(|(user, image, steps)| Turn { user, image, steps });
     prop::collection::vec(turn, 1..5)
-}
-
-/// Messages that the strictest provider takes; assistant messages without calls end their turn.
-fn wire(format: Format, turns: &[Turn]) -> Vec<Value> {
-    let mut messages = Vec::new();
-    let mut id = 0;
-    for turn in turns {
-        // Texts wait for the next user message where roles take turns.
-        let text =
-            json!({"type": "text", "text": turn.user, "cache_control": {"type": "ephemeral"}});
-        let image = match format {
-            Format::OpenaiChat => {
-                json!({"type": "image_url", "image_url": {"url": "https://x/y.png"}})
-            }
-            Format::Anthropic => {
-                json!({"type": "image", "source": {"type": "url", "url": "https://x/y.png"}})
-            }
-        };
-        let content = if turn.image { json!([text, image.clone()]) } else { json!(turn.user) };
-        messages.push(json!({"role": "user", "content": content}));
-        for step in &turn.steps {
-            let said = step.text.clone().unwrap_or_else(|| "so".to_owned());
-            let ids: Vec<String> = step
-                .results
-                .iter()
-                .map(|_| {
-                    id += 1;
-                    format!("call_{id}")
-                })
-                .collect();
-            match format {
-                Format::OpenaiChat => {
-                    let mut message = json!({"role": "assistant", "content": said});
-                    if step.thought.is_some() {
-                        message["reasoning_content"] = json!("thinking");
-                    }
-                    if !ids.is_empty() {
-                        let call = |id: &String| json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{\"p\": 1}"}});
-                        message["tool_calls"] = ids.iter().map(call).collect();
-                        if step.text.is_none() {
-                            message["content"] = Value::Null;
-                        }
-                    }
-                    messages.push(message);
-                    for (id, (text, is_list)) in ids.iter().zip(&step.results) {
-                        let content = if *is_list {
-                            json!([{"type": "text", "text": text}])
-                        } else {
-                            json!(text)
-                        };
-                        messages
-                            .push(json!({"role": "tool", "tool_call_id": id, "content": content}));
-                    }
-                    if step.shows {
-                        messages.push(json!({"role": "user", "content": [image.clone()]}));
-                    }
-                }
-                Format::Anthropic => {
-                    let mut blocks = Vec::new();
-                    if let Some(signed) = step.thought {
-                        let signature = if signed { "c2lnbmF0dXJl" } else { "" };
-                        blocks.push(
-                            json!({"type": "thinking", "thinking": "hm", "signature": signature}),
-                        );
-                    }
-                    blocks.push(json!({"type": "text", "text": said}));
-                    blocks.extend(ids.iter().map(|id| json!({"type": "tool_use", "id": id, "name": "read", "input": {"p": 1}})));
-                    messages.push(json!({"role": "assistant", "content": blocks}));
-                    let result = |(id, (text, is_list)): (&String, &(String, bool))| {
-                        let content = if *is_list {
-                            json!([{"type": "text", "text": text}])
-                        } else {
-                            json!(text)
-                        };
-                        json!({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": false})
-                    };
-                    let mut blocks: Vec<Value> =
-                        ids.iter().zip(&step.results).map(result).collect();
-                    if blocks.is_empty() {
-                        blocks.push(json!({"type": "text", "text": "go on"}));
-                    }
-                    if step.shows {
-                        blocks.push(image.clone());
-                    }
-                    messages.push(json!({"role": "user", "content": blocks}));
-                }
-            }
-        }
-        if format == Format::Anthropic {
-            messages
-                .push(json!({"role": "assistant", "content": [{"type": "text", "text": "done"}]}));
-        }
-    }
-    messages
 }
 
 /// Spells JSON in odd ways, the same for the same seed.
@@ -235,7 +150,10 @@ fn document(format: Format, turns: &[Turn], seed: u64) -> String {
     match seed % 4 {
         0 => messages.join("\n") + "\n",
         1 => format!("[\n  {}\n]\n", messages.join(",\n  ")),
-        2 => format!("{{\"x\": 1e2, \"messages\" :[{}] , \"model\":\"m\"}}", messages.join(" ,")),
+        2 => {
+            let (key, list) = (list_key(format), messages.join(" ,"));
+            format!("{{\"x\": 1e2, \"{key}\" :[{list}] , \"model\":\"m\"}}")
+        }
         _ => format!("\u{feff}[{}]", messages.join(",")),
     }
 }
@@ -301,9 +219,10 @@ fn formats() -> impl Strategy<Value = Format> {
 /// The newest message on the wire in which a person says something.
 fn newest_request(messages: &[Value]) -> Option<usize> {
     messages.iter().rposition(|message| {
-        let mut blocks = message["content"].as_array().into_iter().flatten();
-        message["role"] == "user"
-            && (message["content"].is_string() || blocks.any(|block| block["type"] == "text"))
+        let parts = ["content", "parts"].into_iter().filter_map(|key| message[key].as_array());
+        let mut parts = parts.flatten();
+        let is_text = |part: &Value| part["text"].is_string();
+        message["role"] == "user" && (message["content"].is_string() || parts.any(is_text))
     })
 }
 
@@ -391,13 +310,18 @@ proptest! {
         let options = ReadOptions { format: Some(format), repair: true, ..ReadOptions::default() };
         let repaired = match Document::read(json.clone(), &options) {
             // Nothing is left of results alone.
-            Err(_) if !json.contains("\"user\"") || !json.contains("assistant") => return Ok(()),
+            Err(_) if !json.contains("\"user\"") || !has_reply(&json) => return Ok(()),
             read => read.unwrap(),
         };
         let written = repaired.write(repaired.conversation(), &WriteOptions::default()).into_owned();
         let again = Document::read(written.clone(), &ReadOptions { repair: false, ..options });
         prop_assert!(again.is_ok(), "{}\n{}\n{}", again.unwrap_err(), json, String::from_utf8_lossy(&written));
     }
+}
+
+/// Whether the model says or does something.
+fn has_reply(json: &str) -> bool {
+    ["assistant", "\"model\"", "function_call\""].iter().any(|of| json.contains(of))
 }
 
 /// What stands between the same neighbors as before is there byte for byte.
@@ -450,6 +374,11 @@ fn check_untouched(
     Ok(())
 }
 
+/// The key that the list of a request has.
+fn values_key(body: &Value) -> Option<&'static str> {
+    Format::ALL.map(list_key).into_iter().find(|key| body.get(key).is_some())
+}
+
 fn list(bytes: Vec<u8>) -> Vec<Value> {
     let text = String::from_utf8(bytes).unwrap();
     let mut values: Vec<Value> =
@@ -459,8 +388,8 @@ fn list(bytes: Vec<u8>) -> Vec<Value> {
             .collect();
     match values.first_mut() {
         Some(Value::Array(items)) => std::mem::take(items),
-        Some(body) if body.get("messages").is_some() => {
-            body["messages"].as_array().unwrap().clone()
+        Some(body) if values_key(body).is_some() => {
+            body[values_key(body).unwrap()].as_array().unwrap().clone()
         }
         _ => values,
     }

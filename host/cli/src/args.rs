@@ -1,5 +1,9 @@
 //! The command line.
 
+mod formats;
+
+pub(crate) use formats::{Convert, Repair};
+
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -64,6 +68,10 @@ pub(crate) enum Verb {
     Replay(Replay),
     /// Show what each order of a ladder does to recorded sessions
     Orderings(Orderings),
+    /// Make a broken conversation valid, by the least change
+    Repair(Repair),
+    /// Write a conversation in another provider's format
+    Convert(Convert),
     /// Cap a tool result; the full text goes to disk
     Truncate(Truncate),
     /// Check the configuration

@@ -48,6 +48,8 @@ fn run(cli: &Cli) -> Done {
     match &cli.verb {
         Verb::Compact(args) => verbs::compact::run(&cli.global, args),
         Verb::Explain(args) => verbs::explain::run(&cli.global, args),
+        Verb::Convert(args) => verbs::convert::run(&cli.global, args),
+        Verb::Repair(args) => verbs::repair::run(&cli.global, args),
         Verb::Restore(args) => verbs::restore::run(&cli.global, args),
         Verb::Count(args) => verbs::count::run(&cli.global, args),
         Verb::Replay(args) => verbs::replay::run(&cli.global, args),

@@ -208,9 +208,13 @@ impl Session {
 
 /// What the library says, which names its options, in the words of the command line.
 pub(crate) fn with_flags(error: &str) -> String {
+    let mends = "`ReadOptions::repair` makes the least change that mends this";
+    let flag =
+        "`--repair` makes the least change that mends this, and `brute repair --check` says which";
     let flags = [
         ("`ReadOptions::pick`", "`--pick`"),
         ("`Options::pick`", "`--pick`"),
+        (mends, flag),
         ("`ReadOptions::repair`", "`--repair`"),
     ];
     flags.into_iter().fold(error.to_owned(), |words, (option, flag)| words.replace(option, flag))

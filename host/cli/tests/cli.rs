@@ -10,6 +10,7 @@ mod cli {
     mod configuration;
     mod conformance;
     mod files;
+    mod formats;
     mod input;
     mod kill;
     mod logged;

@@ -20,7 +20,8 @@ use laws::{Ladder, Row, compact};
 use plugins::Plugins;
 
 /// The folders whose files are to be read.
-const READ: [&str; 4] = ["anthropic-messages", "openai-chat", "swe-agent", "tau2"];
+const READ: [&str; 6] =
+    ["anthropic-messages", "gemini-api", "openai-chat", "openai-responses", "swe-agent", "tau2"];
 
 /// Of a file with several conversations, so many are compacted.
 const MOST_PICKED: usize = 5;

@@ -73,7 +73,8 @@ fn becomes(old: &Part, new: &Part) -> bool {
 }
 
 fn is_removable(part: &Part) -> bool {
-    matches!(part, Part::Text(_) | Part::Reasoning(_) | Part::Media(_))
+    // No edit removes what is opaque, but a repair may.
+    !matches!(part, Part::ToolCall(_) | Part::ToolResult(_))
 }
 
 #[cfg(test)]

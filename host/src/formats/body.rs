@@ -14,7 +14,9 @@ impl Body<'_> {
             let expected = match key.text().as_deref() {
                 Some("model") if !value.is_string() => "the name of a model, a string,",
                 Some("tools" | "functions") if !value.is_array() => "an array of tools",
-                Some("max_tokens" | "max_completion_tokens") if value.kind() != Kind::Number => {
+                Some("max_tokens" | "max_completion_tokens" | "max_output_tokens")
+                    if value.kind() != Kind::Number =>
+                {
                     "a number of tokens"
                 }
                 _ => continue,
@@ -47,7 +49,13 @@ impl Body<'_> {
 
     pub(super) fn reply_limit(&self) -> Option<u64> {
         let body = self.0?;
-        ["max_completion_tokens", "max_tokens"].into_iter().find_map(|key| body.get(key)?.u64())
+        let names = ["max_completion_tokens", "max_tokens", "max_output_tokens"];
+        names.into_iter().find_map(|key| body.get(key)?.u64()).or_else(|| {
+            let names = ["generationConfig", "generation_config"];
+            let config = names.into_iter().find_map(|key| body.get(key))?;
+            let names = ["maxOutputTokens", "max_output_tokens"];
+            names.into_iter().find_map(|key| config.get(key)?.u64())
+        })
     }
 }
 

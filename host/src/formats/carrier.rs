@@ -1,17 +1,18 @@
 //! Where in an input the messages stand, and what is around them.
 
+use super::detect::is_item;
 use super::json::{Source, View};
 use super::{ReadError, ReadOptions};
 
 /// The fields that hold the messages in one carrier or another.
-const LISTS: [&str; 3] = ["messages", "history", "traj"];
+const LISTS: [&str; 5] = ["messages", "input", "contents", "history", "traj"];
 
 /// A list of messages in an input.
 #[derive(Debug)]
 pub(super) struct Carrier {
     /// What it is, for people.
     pub(super) name: &'static str,
-    /// The array of messages; none if they are the lines of the file.
+    /// The array of messages, or the string that is the only one; none if they are the lines of the file.
     pub(super) list: Option<usize>,
     /// The object that holds the array, with settings beside it.
     pub(super) body: Option<usize>,
@@ -33,9 +34,11 @@ impl Carrier {
         };
         let chosen =
             found.carriers.into_iter().nth(pick).ok_or(ReadError::NoSuchPick { pick, count })?;
-        if let Some(list) = chosen.list
-            && source.at(list).items().next().is_none()
+        if let Some(list) = chosen.list.map(|list| source.at(list))
+            && list.is_array()
+            && list.items().next().is_none()
         {
+            let list = list.index();
             return Err(ReadError::NoMessages { pointer: source.pointer(list) });
         }
         Ok(chosen)
@@ -43,8 +46,9 @@ impl Carrier {
 
     /// The messages, in order.
     pub(super) fn messages<'s>(&self, source: &'s Source) -> Vec<View<'s>> {
-        match self.list {
-            Some(list) => source.at(list).items().collect(),
+        match self.list.map(|list| source.at(list)) {
+            Some(list) if list.is_string() => vec![list],
+            Some(list) => list.items().collect(),
             None => source.roots().collect(),
         }
     }
@@ -170,10 +174,38 @@ fn of_object(object: View<'_>) -> Option<Carrier> {
         };
         return Some(carrier(name, messages));
     }
+    if let Some(items) = items_of(object) {
+        let name = if object.get("model").is_some() { "request body" } else { "object with input" };
+        return Some(carrier(name, items));
+    }
+    if let Some(contents) = object.get("contents").filter(|list| list.is_array())
+        && contents.items().all(|content| content.get("parts").is_some_and(View::is_array))
+    {
+        return Some(carrier("request body", contents.index()));
+    }
     if let Some(history) = list("history") {
         return Some(carrier("SWE-agent trajectory", history));
     }
     list("traj").map(|traj| carrier("tau-bench result", traj))
+}
+
+/// The items of a request of OpenAI Responses, or the text that is its only message. Of what stands there, each
+/// has a type or a role; new types of items come up all the time.
+fn items_of(object: View<'_>) -> Option<usize> {
+    let input = object.get("input")?;
+    let is_item = |item: View<'_>| {
+        item.is_object()
+            && ["type", "role"].iter().any(|key| item.get(key).is_some_and(View::is_string))
+    };
+    let is_request = match input.is_array() {
+        true => input.items().all(is_item),
+        // Much has an `input` that is a string, and is no request of a model.
+        false => {
+            let beside = ["model", "instructions", "tools", "previous_response_id"];
+            input.is_string() && beside.into_iter().any(|key| object.get(key).is_some())
+        }
+    };
+    is_request.then(|| input.index())
 }
 
 /// What is wrong inside the first field of `object` that by its name holds messages, if it has one and
@@ -182,11 +214,20 @@ fn wrong_list(object: View<'_>) -> Option<ReadError> {
     if is_message(object) || of_object(object).is_some() {
         return None;
     }
-    let list = LISTS.iter().find_map(|key| object.get(key))?;
+    let (key, list) = LISTS.iter().find_map(|key| Some((*key, object.get(key)?)))?;
+    let is_wrong = |item: &View<'_>| match key {
+        "input" => ["type", "role"].iter().all(|key| !item.get(key).is_some_and(View::is_string)),
+        "contents" => !item.get("parts").is_some_and(View::is_array),
+        _ => !is_message(*item),
+    };
     let (wrong, expected) = match list.is_array() {
         true => (
-            list.items().find(|item| !is_message(*item))?,
-            "a message, an object whose `role` is a string,",
+            list.items().find(is_wrong)?,
+            match key {
+                "input" => "an item, an object whose `type` or `role` is a string,",
+                "contents" => "a content, an object whose `parts` are an array,",
+                _ => "a message, an object whose `role` is a string,",
+            },
         ),
         false => (list, "an array of messages"),
     };
@@ -194,7 +235,11 @@ fn wrong_list(object: View<'_>) -> Option<ReadError> {
     Some(ReadError::NotMessages { pointer, expected, found: wrong.describe() })
 }
 
-/// What has a role is a message. Whether the role is known is for its format to say.
+/// What has a role is a message, and so are a content of Gemini, whose role may be left out, and an item of
+/// OpenAI Responses. Whether the role is known is for its format to say.
 fn is_message(value: View<'_>) -> bool {
-    value.is_object() && value.get("role").is_some_and(View::is_string)
+    let [role, kind, parts] = value.fields(["role", "type", "parts"]);
+    role.is_some_and(View::is_string)
+        || (parts.is_some_and(View::is_array) && value.members().count() == 1)
+        || kind.and_then(View::text).is_some_and(|kind| is_item(&kind))
 }

@@ -142,8 +142,8 @@ pub enum ReadError {
     },
 }
 
-const ACCEPTED: &str = "an OpenAI Chat or Anthropic Messages request body (an object with `messages`), \
-    a bare array of messages, JSON lines with one message a line, \
+const ACCEPTED: &str = "a request body of OpenAI Chat or Anthropic Messages (an object with `messages`), \
+    of OpenAI Responses (`input`) or Gemini (`contents`), a bare array of messages, JSON lines with one message a line, \
     a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)";
 
 /// A pointer that a person can still read: of very deep ones, both ends.
@@ -169,6 +169,8 @@ fn inside(pointer: &str) -> String {
 fn hint(format: Format, role: &str) -> &'static str {
     match (format, role) {
         (Format::Anthropic, "system") => "; instructions go into the `system` field of the body",
+        (Format::Gemini, "system") => "; instructions go into the field `systemInstruction`",
+        (Format::Gemini, "assistant") => "; the model is called `model`",
         _ => "",
     }
 }

@@ -5,7 +5,12 @@
 //! and writes a changed conversation as the same text with the changes spliced in.
 //!
 //! One message on the wire may hold several messages of the model: an Anthropic user message with two
-//! tool results and a sentence is two tool messages and a user message. They are its *pieces*.
+//! tool results and a sentence is two tool messages and a user message. They are its *pieces*. And one
+//! message of the model may stand in several on the wire: a reply in OpenAI's Responses format is an item
+//! for each thought, text and call. Each part knows its place, so both are one rule.
+//!
+//! Where a provider has compacted the conversation itself and left a block that stands for all before it,
+//! what is before it is kept on the wire and is no part of the conversation: the model sees none of it.
 //!
 //! ```
 //! use brute_host::formats::{Document, Format, ReadOptions, WriteOptions};
@@ -24,22 +29,28 @@ mod body;
 mod carrier;
 mod detect;
 mod error;
+mod gemini;
 pub(crate) mod json;
 mod media;
 mod opaque;
 mod openai_chat;
 mod patch;
 mod pieces;
+mod render;
 mod repair;
+mod responses;
+mod turns;
 mod usage;
 mod wire;
 mod write;
 
 pub use error::{Problem, ReadError, Repair};
+pub use render::{Note, Rendered, render};
 pub use usage::Usage;
 pub use wire::{WireMessages, messages_of};
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -49,7 +60,7 @@ use serde::{Deserialize, Serialize};
 
 use self::body::Body;
 use self::carrier::Carrier;
-use self::json::{Source, View};
+use self::json::{Source, Texts, View};
 use self::pieces::Pieces;
 use crate::ladder::Wire;
 use crate::models::Provider;
@@ -61,27 +72,35 @@ use crate::tokens::media::ImageRule;
 pub enum Format {
     /// OpenAI Chat Completions, and what speaks like it.
     OpenaiChat,
+    /// OpenAI Responses: a list of items.
+    OpenaiResponses,
     /// Anthropic Messages.
     Anthropic,
+    /// Gemini: contents of parts.
+    Gemini,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 2] = [Self::OpenaiChat, Self::Anthropic];
+    pub const ALL: [Self; 4] =
+        [Self::OpenaiChat, Self::OpenaiResponses, Self::Anthropic, Self::Gemini];
 
     /// The name, in kebab-case.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenaiChat => "openai-chat",
+            Self::OpenaiResponses => "openai-responses",
             Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
         }
     }
 
     /// Whose rules hold where the input names no model.
     pub fn provider(self) -> Provider {
         match self {
-            Self::OpenaiChat => Provider::Openai,
+            Self::OpenaiChat | Self::OpenaiResponses => Provider::Openai,
             Self::Anthropic => Provider::Anthropic,
+            Self::Gemini => Provider::Google,
         }
     }
 }
@@ -94,10 +113,16 @@ impl fmt::Display for Format {
 
 /// A name that is no format's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no format; known are `openai-chat` and `anthropic`")]
+#[error("`{name}` is no format; known are {}", known_formats())]
 pub struct UnknownFormat {
     /// The name.
     pub name: String,
+}
+
+fn known_formats() -> String {
+    let mut names = Format::ALL.map(|format| format!("`{format}`")).to_vec();
+    let last = names.pop().unwrap_or_default();
+    format!("{} and {last}", names.join(", "))
 }
 
 impl FromStr for Format {
@@ -126,8 +151,9 @@ pub struct ReadOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteOptions {
     /// Merges user messages that a compaction made neighbors, for back ends that insist on user and
-    /// assistant taking turns. Anthropic's format always does. Texts are joined by a blank line; one
-    /// with a mark of ours stays a part of its own, so that the mark is still recognized.
+    /// assistant taking turns. Anthropic's format and Gemini's always do, that of OpenAI Responses never
+    /// needs it. Texts are joined by a blank line; one with a mark of ours stays a part of its own, so that
+    /// the mark is still recognized.
     pub alternate_roles: bool,
 }
 
@@ -140,6 +166,10 @@ pub struct Document {
     pieces: Pieces,
     conversation: Conversation,
     repairs: Vec<Repair>,
+    /// The messages on the wire that a repair made parts of the one before.
+    joined: HashSet<usize>,
+    /// Whether a repair puts what results show behind all of them.
+    shows_last: bool,
 }
 
 impl Document {
@@ -172,12 +202,10 @@ impl Document {
         let messages = carrier.messages(&source);
         let format = options.format.unwrap_or_else(|| detect::format(body, &messages));
         let rule = options.image_rule.unwrap_or_else(|| format.provider().into());
-        let pieces = match format {
-            Format::OpenaiChat => openai_chat::read(&messages, rule, &mut texts)?,
-            Format::Anthropic => anthropic::read(body, &messages, rule, &mut texts)?,
-        };
-        let conversation = repair::conversation(&source, &pieces, options.repair, &mut repairs)?;
-        Ok(Self { source, format, carrier, pieces, conversation, repairs })
+        let pieces = read_messages(format, body, &messages, rule, &mut texts)?;
+        let mended = repair::conversation(format, &source, &pieces, options.repair, &mut repairs)?;
+        let repair::Mended { conversation, joined, shows_last } = mended;
+        Ok(Self { source, format, carrier, pieces, conversation, repairs, joined, shows_last })
     }
 
     /// The format that the input was read as.
@@ -201,13 +229,13 @@ impl Document {
         &self.repairs
     }
 
-    /// How many messages there are on the wire. One that only shows what a tool saw, an image behind
+    /// How many messages there are on the wire, items in OpenAI Responses. One that only shows what a tool saw, an image behind
     /// the tool's result, belongs to that result and is no message of the conversation.
     pub fn wire_len(&self) -> usize {
         self.pieces.wires.len()
     }
 
-    /// The message on the wire, from 0, that a message of the conversation stands in; none for
+    /// The message on the wire, from 0, that a message of the conversation stands in, or begins in; none for
     /// instructions that stand in a field of the body, and for messages that are not of this input.
     pub fn wire_index(&self, id: MessageId) -> Option<usize> {
         self.pieces.get(id)?.wire_index()
@@ -236,7 +264,8 @@ impl Document {
         self.body().tools()
     }
 
-    /// The most tokens that the reply may have, by `max_completion_tokens` or `max_tokens`.
+    /// The most tokens that the reply may have, by `max_completion_tokens`, `max_tokens`, `max_output_tokens` or
+    /// `generationConfig.maxOutputTokens`.
     pub fn reply_limit(&self) -> Option<u64> {
         self.body().reply_limit()
     }
@@ -247,12 +276,18 @@ impl Document {
     pub fn reports(&self) -> Vec<(usize, Usage)> {
         let messages = self.conversation.messages();
         let read = |holder: View<'_>| {
-            Usage::read(self.format, &serde_json::from_str(holder.get("usage")?.raw()).ok()?)
+            let usage = ["usage", "usageMetadata"].into_iter().find_map(|key| holder.get(key))?;
+            Usage::read(self.format, &serde_json::from_str(usage.raw()).ok()?)
         };
-        let is_reply =
-            |node: View<'_>| node.get("role").is_some_and(|role| role.is_text("assistant"));
+        let is_reply = |node: View<'_>| {
+            let role = node.get("role");
+            role.is_some_and(|role| role.is_text("assistant") || role.is_text("model"))
+        };
         let wires = self.pieces.wires.iter().zip(&self.pieces.of_wire);
         let replies = wires.filter_map(|(node, pieces)| {
+            if pieces.clone().all(|at| self.pieces.is_gone(at)) {
+                return None;
+            }
             let usage = read(Some(self.source.at(*node)).filter(|node| is_reply(*node))?)?;
             let end = pieces.end as u64;
             Some((messages.partition_point(|message| message.id().0 < end), usage))
@@ -280,8 +315,12 @@ impl Document {
     }
 
     /// The conversation in the format and carrier of the input. If nothing was changed, these are the
-    /// bytes of the input; if something was, all bytes but those that the changes are about. What is
-    /// taken out takes along what is attached to it: a `cache_control` goes with its block.
+    /// bytes of the input; if something was, all bytes but those that the changes are about.
+    ///
+    /// **What marks the end of what is to be cached** (`cache_control`) stays with its block for as long as there is
+    /// one, whatever becomes of its text, also if it moves to another message with that, or if it was an image
+    /// and is words now. It goes with a block that goes. None is added, and none wanders to another block: where
+    /// the cache ends is for whoever pays for it to say.
     ///
     /// `conversation` must come from [`Document::conversation`] by edits.
     pub fn write(&self, conversation: &Conversation, options: &WriteOptions) -> Cow<'_, [u8]> {
@@ -294,6 +333,24 @@ impl Document {
     fn body(&self) -> Body<'_> {
         Body(self.carrier.body.map(|body| self.source.at(body)))
     }
+}
+
+/// What `messages`, which stand in `body`, hold in `format`.
+fn read_messages(
+    format: Format,
+    body: Option<View<'_>>,
+    messages: &[View<'_>],
+    rule: ImageRule,
+    texts: &mut Texts,
+) -> Result<Pieces, ReadError> {
+    let mut pieces = match format {
+        Format::OpenaiChat => openai_chat::read(messages, rule, texts),
+        Format::OpenaiResponses => responses::read(body, messages, rule, texts),
+        Format::Anthropic => anthropic::read(body, messages, rule, texts),
+        Format::Gemini => gemini::read(body, messages, rule, texts),
+    }?;
+    pieces.settle();
+    Ok(pieces)
 }
 
 fn decode(input: Vec<u8>) -> Result<String, ReadError> {

@@ -1,15 +1,16 @@
 //! The messages of the model that were read from messages on the wire, and where each part stands.
 
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
-use brute_core::{Mark, Message, MessageId, Part, Role, ToolResult};
+use brute_core::{Mark, Message, MessageId, Part, Role, ToolCall, ToolResult};
 
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
     /// In a field of the body; it is never written differently.
     System,
-    /// In a message on the wire, or is it.
+    /// In a message on the wire, or is it; of several, in the first.
     Message(usize),
 }
 
@@ -18,7 +19,7 @@ pub(super) enum Wire {
 pub(super) enum Slot {
     /// The content of the message is this part and no list.
     Content,
-    /// An element of the content.
+    /// An element of the content, or, where a message of the model is several on the wire, one of those.
     Element(usize),
     /// A call in a list of its own beside the content.
     Call(usize),
@@ -42,6 +43,11 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    /// Whether it is what a provider's own compaction left. Of what is no dialogue, only that is opaque.
+    pub(super) fn is_compaction(&self) -> bool {
+        self.role == Role::System && self.parts.iter().any(|part| matches!(part, Part::Opaque(_)))
+    }
+
     /// The message on the wire that it stands in.
     pub(super) fn wire_index(&self) -> Option<usize> {
         match self.wire {
@@ -67,13 +73,18 @@ pub(super) struct Companion {
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     pub(super) all: Vec<Piece>,
+    /// The piece that stands for all before it, where the provider has compacted the conversation itself; 0 if
+    /// it has not.
+    compacted: usize,
+    /// Where the newest call of each id stands, once that was asked.
+    calls: OnceLock<HashMap<String, (usize, usize)>>,
     /// In the order of their results, which is that of the messages on the wire, too.
     companions: Vec<Companion>,
     /// The first message on the wire whose role is `tool`.
     pub(super) first_tool: Option<usize>,
     /// The messages on the wire, as nodes.
     pub(super) wires: Vec<usize>,
-    /// The pieces of each message on the wire.
+    /// The pieces of each message on the wire, those included that stand in others as well.
     pub(super) of_wire: Vec<std::ops::Range<usize>>,
 }
 
@@ -159,12 +170,179 @@ impl Pieces {
         }
     }
 
-    /// The messages as read.
-    pub(super) fn messages(&self) -> impl Iterator<Item = Message> {
-        self.all
-            .iter()
-            .zip(0..)
-            .map(|(piece, id)| Message::new(MessageId(id), piece.role, Arc::clone(&piece.parts)))
+    /// The messages as read, each with its place here. What a provider's own compaction stands for is not among
+    /// them.
+    pub(super) fn messages(&self) -> impl Iterator<Item = (usize, Message)> {
+        self.live().map(|(at, piece)| {
+            (at, Message::new(MessageId(at as u64), piece.role, Arc::clone(&piece.parts)))
+        })
+    }
+
+    /// The pieces that are messages of the conversation, each with its place.
+    pub(super) fn live(&self) -> impl Iterator<Item = (usize, &Piece)> {
+        self.all.iter().enumerate().filter(|(at, _)| !self.is_gone(*at))
+    }
+
+    /// Adds a block that a provider's own compaction left. The model sees nothing of what was read so far but
+    /// instructions; to everybody else the block is an instruction that nobody may touch.
+    pub(super) fn push_compaction(&mut self, wire: Wire, node: usize, part: Part, slot: Slot) {
+        let (parts, slots) = (Arc::new([part]), Box::new([slot]));
+        self.push(Piece { wire, node, role: Role::System, parts, slots, is_blank: false });
+        self.compacted = self.all.len() - 1;
+    }
+
+    /// Leaves the conversation to what the model sees, once all is read: what is before a provider's own compaction
+    /// goes, but not from a call on that is answered behind it.
+    pub(super) fn settle(&mut self) {
+        if self.compacted == 0 {
+            return;
+        }
+        let (before, behind) = self.all.split_at(self.compacted);
+        let mut called: HashMap<&str, usize> = HashMap::new();
+        let mut wanted: HashSet<&str> = HashSet::new();
+        for part in behind.iter().flat_map(|piece| &*piece.parts) {
+            match part {
+                Part::ToolCall(call) => *called.entry(&call.id).or_default() += 1,
+                Part::ToolResult(result) => match called.get_mut(result.call.as_str()) {
+                    Some(open) if *open > 0 => *open -= 1,
+                    _ => drop(wanted.insert(&result.call)),
+                },
+                _ => {}
+            }
+        }
+        let mut open: HashMap<&str, usize> = HashMap::new();
+        for (at, piece) in before.iter().enumerate().filter(|_| !wanted.is_empty()) {
+            for part in &*piece.parts {
+                match part {
+                    Part::ToolCall(call) if wanted.contains(call.id.as_str()) => {
+                        open.insert(&call.id, at);
+                    }
+                    Part::ToolResult(result) => drop(open.remove(result.call.as_str())),
+                    _ => {}
+                }
+            }
+        }
+        if let Some(first) = open.into_values().min() {
+            self.compacted = first;
+        }
+    }
+
+    /// Whether the piece at `at` is what a provider's own compaction stands for.
+    pub(super) fn is_gone(&self, at: usize) -> bool {
+        let is_instruction = |piece: &Piece| piece.role == Role::System && !piece.is_compaction();
+        at < self.compacted && self.all.get(at).is_some_and(|piece| !is_instruction(piece))
+    }
+
+    /// The newest call of this id, and the slot it stands in.
+    pub(super) fn call(&self, id: &str) -> Option<(&ToolCall, Slot)> {
+        let calls = self.calls.get_or_init(|| {
+            let parts = |(at, piece): (usize, &Piece)| {
+                let parts = piece.parts.iter().enumerate();
+                let call = |(place, part): (usize, &Part)| match part {
+                    Part::ToolCall(call) => Some((call.id.clone(), (at, place))),
+                    _ => None,
+                };
+                parts.filter_map(call).collect::<Vec<_>>()
+            };
+            self.all.iter().enumerate().flat_map(parts).collect()
+        });
+        let (at, place) = *calls.get(id)?;
+        let piece = &self.all[at];
+        match &piece.parts[place] {
+            Part::ToolCall(call) => Some((call, piece.slots[place])),
+            _ => None,
+        }
+    }
+
+    /// Finds the pieces of each message on the wire by where their parts stand, for a format in which a piece
+    /// may be of several.
+    pub(super) fn spread(&mut self) {
+        let mut of_wire = vec![0..0; self.wires.len()];
+        for (at, piece) in self.all.iter().enumerate() {
+            let Some(first) = piece.wire_index() else { continue };
+            hold(&mut of_wire, first, at);
+            for (wire, _) in self.wires_of(first, &piece.slots) {
+                hold(&mut of_wire, wire, at);
+            }
+        }
+        self.of_wire = of_wire;
+    }
+
+    /// The message on the wire that each of these slots is in, where the first of them is in `first`.
+    pub(super) fn wires_of(
+        &self,
+        first: usize,
+        slots: &[Slot],
+    ) -> impl Iterator<Item = (usize, Slot)> {
+        let mut wire = first;
+        slots.iter().map(move |slot| {
+            let node = slot.node().unwrap_or(0);
+            while self.wires.get(wire + 1).is_some_and(|next| *next <= node) {
+                wire += 1;
+            }
+            (wire, *slot)
+        })
+    }
+
+    /// What stands beside results.
+    pub(super) fn companions(&self) -> impl Iterator<Item = &Piece> {
+        self.companions.iter().map(|companion| &companion.piece)
+    }
+}
+
+/// Notes that the piece at `at` stands in `wire`.
+fn hold(of_wire: &mut [std::ops::Range<usize>], wire: usize, at: usize) {
+    if let Some(pieces) = of_wire.get_mut(wire) {
+        let first = if pieces.start == pieces.end { at } else { pieces.start };
+        *pieces = first..at + 1;
+    }
+}
+
+impl Slot {
+    /// The node that a part stands at, if it has one of its own.
+    pub(super) fn node(&self) -> Option<usize> {
+        match self {
+            Self::Element(node) | Self::Call(node) => Some(*node),
+            Self::Content | Self::Fields | Self::Beside => None,
+        }
+    }
+}
+
+/// Parts of a message with results that are neither results nor words: what the tools saw.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    /// The part, its node, and the place of the result before it; none of what comes before all results.
+    parts: Vec<(Part, usize, Option<usize>)>,
+}
+
+impl Shown {
+    /// Adds what stands behind the newest result of the newest message in `pieces`.
+    pub(super) fn add(&mut self, part: Part, node: usize, pieces: &Pieces) {
+        let mut range = pieces.of_wire.last().cloned().unwrap_or_default();
+        let result = range.rfind(|at| pieces.all[*at].role == Role::Tool);
+        self.parts.push((part, node, result));
+    }
+
+    /// Makes all of it parts of the results of the message on the wire at `index`, which was read.
+    pub(super) fn attach(&mut self, index: usize, pieces: &mut Pieces) {
+        for (part, node, result) in self.parts.drain(..) {
+            let piece = Piece {
+                wire: Wire::Message(index),
+                node,
+                role: Role::User,
+                parts: Arc::new([part]),
+                slots: Box::new([Slot::Element(node)]),
+                is_blank: false,
+            };
+            let first = || {
+                let range = pieces.of_wire.last().cloned().unwrap_or_default();
+                range.into_iter().find(|at| pieces.all[*at].role == Role::Tool)
+            };
+            match result.or_else(first) {
+                Some(result) => pieces.attach(result, piece),
+                None => pieces.push(piece),
+            }
+        }
     }
 }
 
@@ -172,6 +350,8 @@ impl Pieces {
 #[derive(Debug)]
 pub(super) struct Run {
     wire: Wire,
+    /// Where the next piece begins.
+    now: Wire,
     node: usize,
     role: Role,
     parts: Vec<Part>,
@@ -183,6 +363,7 @@ impl Default for Run {
     fn default() -> Self {
         Self {
             wire: Wire::System,
+            now: Wire::System,
             node: 0,
             role: Role::System,
             parts: Vec::new(),
@@ -195,7 +376,21 @@ impl Default for Run {
 impl Run {
     /// Begins the pieces of a message, or of the instructions.
     pub(super) fn begin(&mut self, wire: Wire, node: usize, role: Role) {
-        (self.wire, self.node, self.role, self.is_blank) = (wire, node, role, false);
+        (self.wire, self.now, self.node, self.role, self.is_blank) =
+            (wire, wire, node, role, false);
+    }
+
+    /// Goes on in the next message on the wire.
+    pub(super) fn go_on(&mut self, wire: Wire, node: usize) {
+        self.now = wire;
+        if self.parts.is_empty() {
+            (self.wire, self.node) = (wire, node);
+        }
+    }
+
+    /// Whether the piece in the making is of this role.
+    pub(super) fn is_of(&self, role: Role) -> bool {
+        !self.parts.is_empty() && self.role == role
     }
 
     /// Adds a part. A text with a mark becomes a piece of its own, so that a reloaded session knows
@@ -246,6 +441,7 @@ impl Run {
             slots: self.slots.drain(..).collect(),
             is_blank: std::mem::take(&mut self.is_blank),
         });
+        self.wire = self.now;
     }
 }
 

@@ -6,7 +6,10 @@ use brute_core::{Edit, Mark, MarkKind, Part, Plan, Role};
 
 mod beside;
 mod broken;
+mod cache;
+mod gemini;
 mod refusals;
+mod responses;
 
 fn read(json: &str) -> Document {
     Document::read(json, &ReadOptions::default()).unwrap()
@@ -435,5 +438,8 @@ fn formats_have_names() {
         assert_eq!(serde_json::to_value(format).unwrap(), format.name());
     }
     let found = "openai".parse::<Format>().unwrap_err().to_string();
-    assert_eq!(found, "`openai` is no format; known are `openai-chat` and `anthropic`");
+    assert_eq!(
+        found,
+        "`openai` is no format; known are `openai-chat`, `openai-responses`, `anthropic` and `gemini`"
+    );
 }

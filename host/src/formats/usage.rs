@@ -16,13 +16,19 @@ pub struct Usage {
 impl Usage {
     /// Reads the `usage` object of a reply; nothing if it has no counts, or only zeros.
     ///
-    /// OpenAI's `prompt_tokens` include the cached ones; Anthropic's `input_tokens` leave out what its
-    /// cache read and what it wrote, which fill the window all the same.
+    /// OpenAI's `prompt_tokens` and `input_tokens` include the cached ones, as Gemini's `promptTokenCount` does;
+    /// Anthropic's `input_tokens` leave out what its cache read and what it wrote, which fill the window all the
+    /// same. What a model thought is part of its reply: Gemini counts that beside it.
     pub fn read(format: Format, usage: &Value) -> Option<Self> {
         let field = |name: &str| usage.get(name).and_then(Value::as_u64);
         let sum = |names: &[&str]| -> u64 { names.iter().filter_map(|name| field(name)).sum() };
         let (input, output) = match format {
             Format::OpenaiChat => (field("prompt_tokens")?, field("completion_tokens")),
+            Format::OpenaiResponses => (field("input_tokens")?, field("output_tokens")),
+            Format::Gemini => {
+                let input = field("promptTokenCount")? + sum(&["toolUsePromptTokenCount"]);
+                (input, Some(sum(&["candidatesTokenCount", "thoughtsTokenCount"])))
+            }
             Format::Anthropic => {
                 let cached = ["cache_read_input_tokens", "cache_creation_input_tokens"];
                 (field("input_tokens")? + sum(&cached), field("output_tokens"))
@@ -60,6 +66,23 @@ mod tests {
         });
         let usage = Usage::read(Format::Anthropic, &anthropic).unwrap();
         assert_eq!((usage.input, usage.total()), (174_800, 175_100));
+        let responses = json!({
+            "input_tokens": 9_000,
+            "input_tokens_details": { "cached_tokens": 8_000 },
+            "output_tokens": 500,
+            "output_tokens_details": { "reasoning_tokens": 400 },
+        });
+        let usage = Usage::read(Format::OpenaiResponses, &responses).unwrap();
+        assert_eq!((usage.input, usage.total()), (9_000, 9_500));
+        let gemini = json!({
+            "promptTokenCount": 9_000,
+            "cachedContentTokenCount": 8_000,
+            "candidatesTokenCount": 100,
+            "thoughtsTokenCount": 400,
+            "totalTokenCount": 9_500,
+        });
+        let usage = Usage::read(Format::Gemini, &gemini).unwrap();
+        assert_eq!((usage.input, usage.total()), (9_000, 9_500));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use brute_core::{Mark, Message};
 
 use super::carrier::Carrier;
 use super::json::{Kind, MOST_BYTES, Source, View};
-use super::{Format, ReadError, ReadOptions, anthropic, decode, openai_chat};
+use super::{Format, ReadError, ReadOptions, decode, read_messages};
 
 /// Where the messages of an input stand in it. Reading it costs less than reading a [`Document`], and
 /// nothing in it is refused for what it says.
@@ -160,11 +160,8 @@ pub fn messages_of(format: Format, json: &str) -> Result<Vec<Message>, ReadError
     let mut texts = source.take_texts();
     let message: Vec<View<'_>> = source.roots().collect();
     let rule = format.provider().into();
-    let pieces = match format {
-        Format::OpenaiChat => openai_chat::read(&message, rule, &mut texts)?,
-        Format::Anthropic => anthropic::read(None, &message, rule, &mut texts)?,
-    };
-    Ok(pieces.messages().collect())
+    let pieces = read_messages(format, None, &message, rule, &mut texts)?;
+    Ok(pieces.messages().map(|(_, message)| message).collect())
 }
 
 #[cfg(test)]

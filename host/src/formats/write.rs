@@ -2,13 +2,15 @@
 //! of those is put in the place of the old one.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use brute_core::{Conversation, Message, Part, Role};
+use brute_core::{Conversation, Message, MessageId, Part, Role};
 
 use super::align::{Change, align};
 use super::json::{Item, List, Style, View, quote};
+use super::patch::Patches;
 use super::pieces::{Companion, Piece, Pieces, Slot, Wire};
-use super::{Document, Format, WriteOptions, anthropic, openai_chat};
+use super::{Document, Format, WriteOptions, anthropic, gemini, openai_chat, responses, turns};
 
 /// A message of the conversation, and where it was read from.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +28,11 @@ impl<'a> Entry<'a> {
         self.piece?.wire_index()
     }
 
+    /// Whether it stands in a message on the wire, or will; the fields of a body are never written differently.
+    pub(super) fn is_on_wire(&self) -> bool {
+        self.piece.is_none_or(|piece| piece.wire != Wire::System)
+    }
+
     /// Whether this is a result that says and shows what it did, whatever call it names now.
     fn is_result_as_read(&self) -> bool {
         let read = self.piece.map(|piece| &*piece.parts);
@@ -37,7 +44,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn is_untouched(&self) -> bool {
+    pub(super) fn is_untouched(&self) -> bool {
         self.piece.is_some_and(|piece| {
             std::ptr::eq(&*piece.parts, self.message.parts())
                 || *piece.parts == *self.message.parts()
@@ -76,8 +83,12 @@ impl<'a> Group<'a> {
 
     /// Whether `entry`, which the input has right behind this group, stays apart as it was there; a
     /// piece of the same message never does.
-    pub(super) fn was_apart_from(&self, entry: &Entry<'_>) -> bool {
-        entry.wire().is_some_and(|wire| self.newest().is_some_and(|before| before + 1 == wire))
+    pub(super) fn was_apart_from(&self, entry: &Entry<'_>, document: &Document) -> bool {
+        let was_apart = |wire: usize| {
+            let is_next = self.newest().is_some_and(|before| before + 1 == wire);
+            is_next && !document.joined.contains(&wire)
+        };
+        entry.wire().is_some_and(was_apart)
     }
 
     pub(super) fn is_of_one_wire(&self) -> bool {
@@ -106,21 +117,29 @@ pub(super) fn write<'d>(
         })
         .collect();
     let text = document.source.text();
-    let is_unchanged = entries.len() == pieces.all.len()
+    let is_unchanged = document.joined.is_empty()
+        && !document.shows_last
+        && entries.iter().all(Entry::is_untouched)
         && entries
             .iter()
-            .zip(0..)
-            .all(|(entry, id)| entry.message.id().0 == id && entry.is_untouched());
+            .map(|entry| entry.message.id().0)
+            .eq(pieces.live().map(|(at, _)| at as u64));
     if is_unchanged {
         return Cow::Borrowed(text);
     }
-    let groups = group(document.format, with_companions(pieces, entries), options);
-    let items: Vec<Item<'_>> = groups.iter().map(|group| item(document, group)).collect();
-    let list = match document.carrier.list {
-        Some(list) => {
-            let array = document.source.at(list);
-            List::of_array(array, ",".to_owned())
+    let entries = with_companions(pieces, entries, document.shows_last);
+    let gone = document.gone_messages();
+    let entries = with_gone(pieces, entries, &gone);
+    let items: Vec<Item<'_>> = match document.format {
+        Format::OpenaiResponses => responses::items(document, &entries),
+        _ => {
+            let groups = group(document, entries, options);
+            groups.iter().map(|group| item(document, group)).collect()
         }
+    };
+    let list = match document.carrier.list.map(|list| document.source.at(list)) {
+        Some(text) if text.is_string() => return spliced(text, responses::input(&items)),
+        Some(array) => List::of_array(array, ",".to_owned()),
         None => List::of_lines(text, document.source.roots().map(View::span).collect()),
     };
     let outer = list.outer();
@@ -132,10 +151,52 @@ pub(super) fn write<'d>(
     Cow::Owned(written)
 }
 
-/// `entries`, and what stands beside those results among them that are as they were read.
-fn with_companions<'a>(pieces: &'a Pieces, entries: Vec<Entry<'a>>) -> Vec<Entry<'a>> {
-    let mut all = Vec::with_capacity(entries.len());
+/// The whole text with `json` in the place of `value`.
+fn spliced(value: View<'_>, json: String) -> Cow<'_, str> {
+    let text = value.source().text();
+    let mut patches = Patches::default();
+    patches.replace(value.span(), json);
+    Cow::Owned(patches.apply(text, 0..text.len()))
+}
+
+/// `entries`, and `gone`, which a provider's own compaction stands for: those stay where they are.
+fn with_gone<'a>(
+    pieces: &'a Pieces,
+    entries: Vec<Entry<'a>>,
+    gone: &'a [(usize, Message)],
+) -> Vec<Entry<'a>> {
+    if gone.is_empty() {
+        return entries;
+    }
+    let entry = |(at, message): &'a (usize, Message)| Entry {
+        message,
+        piece: pieces.all.get(*at),
+        is_companion: false,
+    };
+    // What stands beside them is not told apart: it is in the same messages on the wire, or right behind.
+    let mut gone =
+        with_companions(pieces, gone.iter().map(entry).collect(), false).into_iter().peekable();
+    let mut all = Vec::with_capacity(entries.len() + gone.len());
     for entry in entries {
+        let wire = entry.wire();
+        while wire.is_some() && gone.peek().is_some_and(|gone| gone.wire() <= wire) {
+            all.extend(gone.next());
+        }
+        all.push(entry);
+    }
+    all.splice(0..0, gone);
+    all
+}
+
+/// `entries`, and what stands beside those results among them that are as they were read; with `last`, behind
+/// all results in a row.
+fn with_companions<'a>(pieces: &'a Pieces, entries: Vec<Entry<'a>>, last: bool) -> Vec<Entry<'a>> {
+    let mut all = Vec::with_capacity(entries.len());
+    let mut waiting: Vec<Entry<'a>> = Vec::new();
+    for entry in entries {
+        if entry.message.role() != Role::Tool {
+            all.append(&mut waiting);
+        }
         let mut companions = match entry.message.role() {
             Role::Tool => pieces.companions_of(entry.message.id()),
             _ => &[],
@@ -150,25 +211,36 @@ fn with_companions<'a>(pieces: &'a Pieces, entries: Vec<Entry<'a>>) -> Vec<Entry
             piece: Some(&companion.piece),
             is_companion: true,
         };
-        all.extend(companions[..before].iter().map(beside));
-        all.push(entry);
-        all.extend(companions[before..].iter().map(beside));
+        if last {
+            waiting.extend(companions.iter().map(beside));
+            all.push(entry);
+        } else {
+            all.extend(companions[..before].iter().map(beside));
+            all.push(entry);
+            all.extend(companions[before..].iter().map(beside));
+        }
     }
+    all.append(&mut waiting);
     all
 }
 
-fn group(format: Format, entries: Vec<Entry<'_>>, options: WriteOptions) -> Vec<Group<'_>> {
+fn group<'a>(
+    document: &Document,
+    entries: Vec<Entry<'a>>,
+    options: WriteOptions,
+) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for entry in entries {
-        if entry.piece.is_some_and(|piece| piece.wire == Wire::System) {
+        if !entry.is_on_wire() {
             continue;
         }
         let last = groups.last_mut().filter(|group| {
             let is_same = entry.wire().is_some() && group.newest() == entry.wire();
             is_same
-                || match format {
-                    Format::OpenaiChat => openai_chat::joins(group, &entry, options),
-                    Format::Anthropic => anthropic::joins(group, &entry),
+                || match document.format {
+                    Format::OpenaiChat => openai_chat::joins(document, group, &entry, options),
+                    Format::Anthropic | Format::Gemini => turns::joins(document, group, &entry),
+                    Format::OpenaiResponses => false,
                 }
         });
         match last {
@@ -188,8 +260,9 @@ fn item<'a>(document: &'a Document, group: &Group<'a>) -> Item<'a> {
         return Item { from, json };
     }
     let json = match document.format {
-        Format::OpenaiChat => openai_chat::group_json(document, group),
-        Format::Anthropic => anthropic::group_json(document, group),
+        Format::Anthropic => turns::group_json::<anthropic::Blocks>(document, group),
+        Format::Gemini => turns::group_json::<gemini::Parts>(document, group),
+        Format::OpenaiChat | Format::OpenaiResponses => openai_chat::group_json(document, group),
     };
     Item { from, json: Cow::Owned(json) }
 }
@@ -197,11 +270,23 @@ fn item<'a>(document: &'a Document, group: &Group<'a>) -> Item<'a> {
 /// Whether `group` is all of one message on the wire, untouched.
 fn is_whole(document: &Document, group: &Group<'_>, wire: usize) -> bool {
     let pieces = &document.pieces;
+    let nodes = group.entries.iter().filter_map(|entry| entry.piece.map(|piece| piece.node));
     group.entries.len() == pieces.of_wire[wire].len() + pieces.companions_in(wire)
+        && nodes.is_sorted()
         && group.entries.iter().all(|entry| entry.wire() == Some(wire) && entry.is_untouched())
 }
 
 impl Document {
+    /// The messages that a provider's own compaction stands for, each with the place of its piece.
+    fn gone_messages(&self) -> Vec<(usize, Message)> {
+        let pieces = &self.pieces;
+        let gone = pieces.all.iter().enumerate().filter(|(at, _)| pieces.is_gone(*at));
+        let message = |(at, piece): (usize, &Piece)| {
+            (at, Message::new(MessageId(at as u64), piece.role, Arc::clone(&piece.parts)))
+        };
+        gone.map(message).collect()
+    }
+
     /// The message on the wire at `index`.
     pub(super) fn wire(&self, index: usize) -> View<'_> {
         self.source.at(self.pieces.wires[index])
@@ -249,9 +334,18 @@ pub(super) fn content_json(
     }
 }
 
-/// A text block, `text` already in JSON; both formats write it alike.
+/// A text block, `text` already in JSON; OpenAI Chat and Anthropic write it alike.
 pub(super) fn text_block(text: &str, style: &Style) -> String {
     style.object(&[("type", quote("text")), ("text", text.to_owned())])
+}
+
+/// The text block that takes the place of `block`, with what marks the end of what is to be cached.
+pub(super) fn text_block_for(block: View<'_>, text: &str, style: &Style) -> String {
+    let mut members = vec![("type", quote("text")), ("text", text.to_owned())];
+    if let Some(marker) = block.get("cache_control") {
+        members.push(("cache_control", marker.raw().to_owned()));
+    }
+    style.object(&members)
 }
 
 /// How a medium that became text, or never was in the input, is told of.

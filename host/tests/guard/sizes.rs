@@ -283,10 +283,16 @@ async fn an_agent_that_keeps_json_is_guarded_alike() {
     for format in Format::ALL {
         let session = guard.session(format.name());
         let mut provider = Provider::new(700, |text| u64::from(Approximate.count(text)));
-        let mut messages = vec![json!({"role": "user", "content": "Make all tests pass."})];
+        let (key, request) = ("messages", "Make all tests pass.");
+        let (key, first) = match format {
+            Format::OpenaiResponses => ("input", json!({"role": "user", "content": request})),
+            Format::Gemini => ("contents", json!({"role": "user", "parts": [{"text": request}]})),
+            _ => (key, json!({"role": "user", "content": request})),
+        };
+        let mut messages = vec![first];
         let (mut usage, mut compactions) = (None, 0);
         for index in 0..150 {
-            let request = json!({"model": "m", "messages": messages}).to_string();
+            let request = json!({"model": "m", key: messages}).to_string();
             let fitted = session.fit(request.clone(), usage).await.unwrap();
             let estimate = session.size(None);
             compactions += usize::from(fitted.compaction.is_some());
@@ -297,7 +303,7 @@ async fn an_agent_that_keeps_json_is_guarded_alike() {
             let error = estimate.abs_diff(counted);
             assert!(index == 0 || error * 50 <= counted, "{format} {index}: {estimate} {counted}");
             let body: Value = serde_json::from_slice(&fitted.request).unwrap();
-            messages = body["messages"].as_array().unwrap().clone();
+            messages = body[key].as_array().unwrap().clone();
             let id = format!("call_{index}");
             let output = outputs[index % outputs.len()].clone().into_bytes();
             let text = session.capped(name, output).await;
@@ -306,6 +312,16 @@ async fn an_agent_that_keeps_json_is_guarded_alike() {
                     json!({"role": "assistant", "content": null, "tool_calls": [{"id": id,
                         "type": "function", "function": {"name": name, "arguments": "{}"}}]}),
                     json!({"role": "tool", "tool_call_id": id, "content": text}),
+                ),
+                Format::OpenaiResponses => (
+                    json!({"type": "function_call", "call_id": id, "name": name, "arguments": "{}"}),
+                    json!({"type": "function_call_output", "call_id": id, "output": text}),
+                ),
+                Format::Gemini => (
+                    json!({"role": "model",
+                        "parts": [{"functionCall": {"name": name, "args": {}}}]}),
+                    json!({"role": "user", "parts": [{"functionResponse":
+                        {"name": name, "response": {"output": text}}}]}),
                 ),
                 Format::Anthropic => (
                     json!({"role": "assistant",

@@ -10,6 +10,7 @@ use crate::support::validate::violations;
 use crate::support::wire::{self, items, role};
 
 pub(crate) const TABLE: Table = &[
+    ("010", "Appending function_call_output for k1", a_late_answer_finds_its_call),
     ("014", "All ten result ids", ten_answers),
     ("014", "A status of success", success_is_true),
     ("023", "A kept assistant message", thinking_is_whole),
@@ -27,6 +28,7 @@ pub(crate) const TABLE: Table = &[
         let words = result_words(run, "todo:1");
         Verdict::of(words == "done", || format!("it is `{words}`"))
     }),
+    ("094", "With 'still_open' naming lr1", open_calls_stay),
     ("101", "If the user text is shortened", user_text_is_whole),
     ("102", "If the call w1 is kept", arguments_keep_their_form),
     ("104", "With ladder ['tool_results'] alone", results_alone_do_not_do),
@@ -43,6 +45,32 @@ pub(crate) const TABLE: Table = &[
     ("150", "No text block is made", no_text_from_results),
     ("151", "The result keep1", |run, _| result_is_unchanged(run, "keep1")),
 ];
+
+fn a_late_answer_finds_its_call(run: &Run, _: &Lab<'_>) -> Verdict {
+    let calls = run.output().iter().flat_map(wire::calls);
+    let count = calls.filter(|id| *id == "k1").count();
+    Verdict::of(count == 1, || format!("there are {count} calls `k1`"))
+}
+
+fn open_calls_stay(run: &Run, lab: &Lab<'_>) -> Verdict {
+    let count = |run: &Run| {
+        let of = |ids: fn(&Value) -> Vec<&str>| {
+            run.output().iter().flat_map(ids).filter(|id| *id == "lr1").count()
+        };
+        (of(wire::calls), of(wire::results))
+    };
+    let mut input = lab.variant.input.clone();
+    if let Some(input) = input.as_object_mut() {
+        input.shift_remove("still_open");
+    }
+    let told = Verdict::of(count(run) == (1, 1), || format!("there are {:?}", count(run)));
+    match lab.rerun(&input, &lab.variant.settings) {
+        Ok(other) => told.and(Verdict::of(matches!(count(&other), (0, 0) | (1, 1)), || {
+            format!("without being told, {:?}", count(&other))
+        })),
+        Err(why) => Verdict::Fail(why),
+    }
+}
 
 fn ten_answers(run: &Run, _: &Lab<'_>) -> Verdict {
     let ids: Vec<&str> = run.output().iter().flat_map(wire::results).collect();

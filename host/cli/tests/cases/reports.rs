@@ -50,6 +50,7 @@ pub(crate) const TABLE: Table = &[
         Verdict::of(answers == [Some(false), Some(false)], || format!("{answers:?}"))
     }),
     ("067", "A usage of zero", no_usage_is_no_usage),
+    ("068", "The estimate used is at least", estimate_is_no_less_than_the_count),
     ("076", "window 16384", small_window),
     ("076", "window 0 or absent", |run, _| match run.settings["window"].as_u64() {
         Some(0) | None => Verdict::of(
@@ -93,6 +94,23 @@ pub(crate) const TABLE: Table = &[
         Verdict::of(named, || format!("{:?}", blockers(run)))
     }),
 ];
+
+fn estimate_is_no_less_than_the_count(run: &Run, lab: &Lab<'_>) -> Verdict {
+    let mut input = lab.variant.input.clone();
+    let reported = input["usage"]["input_tokens"].as_u64().unwrap_or(0);
+    if let Some(input) = input.as_object_mut() {
+        input.shift_remove("usage");
+    }
+    let size = |run: &Run| run.passes.first().map_or(0, |pass| pass.tokens_before);
+    match lab.rerun(&input, &lab.variant.settings) {
+        Ok(counted) => {
+            let (estimate, counted) = (size(run), size(&counted));
+            let is_larger = counted * 3 > reported * 4;
+            Verdict::of(!is_larger || estimate >= counted, || format!("{estimate}, not {counted}"))
+        }
+        Err(why) => Verdict::Fail(why),
+    }
+}
 
 fn triggers(run: &Run) -> Vec<Option<bool>> {
     let checks = run.passes.iter().filter(|pass| pass.step == "check_trigger");

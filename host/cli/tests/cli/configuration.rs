@@ -209,7 +209,7 @@ fn names_that_do_not_exist() {
     ## a format
     exit 2
     error: invalid value 'nope' for '--format <FORMAT>'
-      [possible values: openai-chat, anthropic]
+      [possible values: openai-chat, openai-responses, anthropic, gemini]
 
     For more information, try '--help'.
 

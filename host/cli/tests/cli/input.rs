@@ -52,11 +52,11 @@ fn what_is_no_conversation_is_told_by_place_and_reason() {
 
     ## a number
     exit 3
-    error: `standard input`: no conversation found: the input is a number; accepted are an OpenAI Chat or Anthropic Messages request body (an object with `messages`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)
+    error: `standard input`: no conversation found: the input is a number; accepted are a request body of OpenAI Chat or Anthropic Messages (an object with `messages`), of OpenAI Responses (`input`) or Gemini (`contents`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)
 
     ## another object
     exit 3
-    error: `standard input`: no conversation found: the input is an object with the key `a`; accepted are an OpenAI Chat or Anthropic Messages request body (an object with `messages`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)
+    error: `standard input`: no conversation found: the input is an object with the key `a`; accepted are a request body of OpenAI Chat or Anthropic Messages (an object with `messages`), of OpenAI Responses (`input`) or Gemini (`contents`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`)
 
     ## unknown role
     exit 3
@@ -93,19 +93,19 @@ fn what_does_not_fit_together_is_told_and_mended_on_request() {
     exit 3
     error: `standard input`: the messages do not fit together:
       message 1 (`/messages/1`): the tool result for `c9` answers no call before it
-    `--repair` makes the least change that mends this
+    `--repair` makes the least change that mends this, and `brute repair --check` says which
 
     ## a call without a result
     exit 3
     error: `standard input`: the messages do not fit together:
       message 1 (`/messages/1/tool_calls/0`): the tool call `c1` has no result
-    `--repair` makes the least change that mends this
+    `--repair` makes the least change that mends this, and `brute repair --check` says which
 
     ## half of a surrogate pair
     exit 3
     error: `standard input`: the messages do not fit together:
       message 0 (`/messages/0/content`): `\ud83d` is half of a surrogate pair, which no provider accepts
-    `--repair` makes the least change that mends this
+    `--repair` makes the least change that mends this, and `brute repair --check` says which
 
     ## a result without a call, mended
     exit 0

@@ -98,7 +98,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
     let place = Place::new();
     insta::assert_snapshot!(place.brute("man --out doc/man").said(), @"
     exit 0
-    wrote 19 manual pages to doc/man
+    wrote 21 manual pages to doc/man
     ");
     for (page, options) in [
         ("brute.1", &["brute\\-compact(1)", "\\-\\-config", "Exit codes"][..]),
@@ -125,7 +125,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
         @"
     ## no such verb
     exit 2
-    error: there is no verb `nope`; there are `compact`, `explain`, `restore`, `count`, `truncate`, `check`, `layers`, `plugins`, `config`, `schema`, `init`, `completions`, `man`
+    error: there is no verb `nope`; there are `compact`, `explain`, `restore`, `count`, `repair`, `convert`, `truncate`, `check`, `layers`, `plugins`, `config`, `schema`, `init`, `completions`, `man`
 
     ## both
     exit 2
@@ -156,6 +156,8 @@ fn help_lists_verbs_and_exit_codes() {
       explain      Show what `compact` would do, rung by rung
       restore      Give back what compactions gave up: a conversation as it was, or one message
       count        Show how large a conversation is, by turn, role and tool
+      repair       Make a broken conversation valid, by the least change
+      convert      Write a conversation in another provider's format
       truncate     Cap a tool result; the full text goes to disk
       check        Check the configuration
       layers       List all layers and their options
@@ -179,7 +181,8 @@ fn help_lists_verbs_and_exit_codes() {
 
     Exit codes:
       0   done; the conversation fits (or needed nothing)
-      1   done, but the conversation is still above target, or was not restored byte for byte
+      1   done, but the conversation is still above target, was not restored byte for byte, could not
+          be converted without a change, or needs a repair (`repair --check`)
       2   the command line or brute.toml cannot be used
       3   the input cannot be read or is no conversation, or the output or the archive cannot be
           written; nothing was handed out

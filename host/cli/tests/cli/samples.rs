@@ -63,6 +63,34 @@ fn sessions_below_the_trigger_are_copied_byte_for_byte() {
 }
 
 #[test]
+fn sessions_get_smaller_in_every_format() {
+    let place = Place::new();
+    let is_small = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|file| file.len() < 100_000);
+    for session in sessions().into_iter().filter(is_small) {
+        let name = session.display();
+        for format in ["openai-chat", "openai-responses", "anthropic", "gemini"] {
+            let converted = place.brute(&format!("convert '{name}' --to {format} -q -o converted"));
+            assert!(matches!(converted.code, Some(0 | 1)), "{name} {format}: {}", converted.err);
+            let before = place.brute(&format!("count converted --json {QUICK}")).out_json();
+            assert_eq!(before["format"], format, "{name}");
+            let size = before["tokens"].as_u64().expect("a number");
+            let line = format!("--window 1m --to {} {QUICK} -q", size / 2);
+            let smaller = place.brute(&format!("compact converted {line} -o smaller"));
+            // Images count otherwise elsewhere, and the newest ones stay.
+            assert!(matches!(smaller.code, Some(0 | 1)), "{name} {format}: {}", smaller.err);
+            let valid = place.brute("repair smaller --check");
+            assert_eq!(
+                (valid.code, valid.err.as_str()),
+                (Some(0), "nothing to repair\n"),
+                "{name}"
+            );
+            let again = place.brute(&format!("compact smaller {line}"));
+            assert!(again.out == place.read("smaller"), "{name} {format}");
+        }
+    }
+}
+
+#[test]
 fn explain_tells_rungs_and_differences() {
     let place = Place::new();
     for session in sessions() {

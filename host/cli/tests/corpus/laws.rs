@@ -204,8 +204,10 @@ impl Laws<'_> {
     /// No rule is broken that the input kept.
     fn valid(&mut self, output: &Document) {
         let format = match output.format() {
+            Format::OpenaiChat => "openai_chat",
+            Format::OpenaiResponses => "responses",
             Format::Anthropic => "anthropic",
-            _ => "openai_chat",
+            Format::Gemini => "gemini",
         };
         let list = |document: &Document| -> Vec<Value> {
             wires(document).map(|raw| serde_json::from_str(raw).unwrap_or_default()).collect()
@@ -271,11 +273,16 @@ fn newest_request(messages: &[Value]) -> Option<usize> {
         if message["role"] != "user" || by_harness {
             return false;
         }
-        let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
+        let blocks = ["content", "parts"].into_iter().find_map(|key| message[key].as_array());
+        let blocks = blocks.map_or(&[][..], Vec::as_slice);
         let texts = blocks.iter().filter_map(|block| block["text"].as_str());
         let mut texts = texts.chain(message["content"].as_str());
-        let behind_result = index > 0 && messages[index - 1]["role"] == "tool";
-        let has_result = blocks.iter().any(|block| block["type"] == "tool_result");
+        let behind_result = index > 0
+            && (messages[index - 1]["role"] == "tool"
+                || messages[index - 1]["type"] == "function_call_output");
+        let has_result = blocks
+            .iter()
+            .any(|block| block["type"] == "tool_result" || block.get("functionResponse").is_some());
         texts.any(|text| !text.trim().is_empty()) || !(behind_result || has_result)
     })
 }
@@ -292,7 +299,8 @@ fn wires(document: &Document) -> impl Iterator<Item = &str> {
 fn holds_blocks(whole: &str, part: &str) -> bool {
     let blocks = |raw: &str| -> Vec<Value> {
         let message: Value = serde_json::from_str(raw).unwrap_or_default();
-        match &message["content"] {
+        let key = if message.get("parts").is_some() { "parts" } else { "content" };
+        match &message[key] {
             Value::Array(blocks) => blocks.clone(),
             Value::String(text) => vec![serde_json::json!({"type": "text", "text": text})],
             _ => Vec::new(),

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::run::{Pass, Run};
 use super::settings::{self, Refusal};
 use super::summarizer::Fake;
-use super::wire::{items, list_key};
+use super::wire::{case_key, items, list_key};
 
 /// A list of messages, and what is remembered from step to step.
 pub(crate) struct Session {
@@ -40,7 +40,10 @@ pub(crate) struct Session {
 
 /// The format that a case names, if it is supported.
 pub(crate) fn format(name: &str) -> Option<Format> {
-    name.replace('_', "-").parse().ok()
+    match name {
+        "responses" => Some(Format::OpenaiResponses),
+        name => name.replace('_', "-").parse().ok(),
+    }
 }
 
 impl Session {
@@ -52,6 +55,7 @@ impl Session {
         repair: bool,
     ) -> Option<Self> {
         let name = input["format"].as_str()?;
+        let settings = &settings::with_open_calls(settings, input, items(&input[case_key(name)]));
         let mut body = Map::new();
         for key in ["system", "tools", "model"] {
             body.extend(input.get(key).map(|value| (key.to_owned(), value.clone())));
@@ -60,7 +64,7 @@ impl Session {
         let list = match raw {
             // What no JSON reader takes as it is stays text.
             Some(raw) => serde_json::from_str(raw).unwrap_or_default(),
-            None => items(&input[list_key(name)]).to_vec(),
+            None => items(&input[case_key(name)]).to_vec(),
         };
         let counter = brute_host::tokens::counter(kind);
         let fake = Fake::new(settings, Arc::clone(&counter)).map(Arc::new);
@@ -358,7 +362,8 @@ pub(crate) fn ladder(
 
 /// The usage of a reply in a list of `messages`, if there is one. Its place may be counted from the end.
 fn usage(format: Format, reported: &Value, messages: usize) -> Option<(Usage, usize)> {
-    let at = reported["at_message"].as_i64().unwrap_or(-1);
+    let at = ["at_message", "at_item"].iter().find_map(|key| reported[*key].as_i64());
+    let at = at.unwrap_or(-1);
     let at = if at < 0 { messages as i64 + at } else { at };
     Some((Usage::read(format, reported)?, usize::try_from(at).ok()?))
 }

@@ -48,6 +48,29 @@ pub(crate) fn not_understood(settings: &Value) -> Vec<String> {
     keys.filter(|key| !UNDERSTOOD.contains(&key.as_str())).cloned().collect()
 }
 
+/// `settings` with the tools of the calls that more answers are to come for: an agent that knows that keeps
+/// these tools.
+pub(crate) fn with_open_calls(settings: &Value, input: &Value, list: &[Value]) -> Value {
+    let mut settings = settings.clone();
+    let open: Vec<&str> = ["pending", "still_open"]
+        .into_iter()
+        .flat_map(|key| items(&input[key]))
+        .filter_map(Value::as_str)
+        .collect();
+    let is_open = |item: &&Value| item["call_id"].as_str().is_some_and(|id| open.contains(&id));
+    let names: Vec<Value> = list
+        .iter()
+        .filter(is_open)
+        .map(|item| item["name"].clone())
+        .filter(Value::is_string)
+        .collect();
+    if !names.is_empty() {
+        let known = items(&settings["never_prune_tools"]).to_vec();
+        settings["never_prune_tools"] = Value::Array([known, names].concat());
+    }
+    settings
+}
+
 /// A layer in the ladder of a case that this tool does not have.
 pub(crate) fn unknown_layer(settings: &Value) -> Option<String> {
     let layers = Layers::built_in();

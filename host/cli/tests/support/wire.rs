@@ -2,10 +2,18 @@
 
 use serde_json::Value;
 
+/// The key under which a case has the list of a request of this format.
+pub(crate) fn case_key(format: &str) -> &'static str {
+    match format {
+        "responses" => "items",
+        other => list_key(other),
+    }
+}
+
 /// The key under which a request of this format has its list.
 pub(crate) fn list_key(format: &str) -> &'static str {
     match format {
-        "responses" => "items",
+        "responses" => "input",
         "gemini" => "contents",
         _ => "messages",
     }

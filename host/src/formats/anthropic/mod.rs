@@ -2,15 +2,13 @@
 
 mod write;
 
-pub(super) use write::{group_json, joins};
-
-use std::sync::Arc;
+pub(super) use write::{Blocks, input};
 
 use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use super::body::wrong;
 use super::json::{Texts, View};
-use super::pieces::{Piece, Pieces, Run, Slot, Wire, is_said, joined};
+use super::pieces::{Pieces, Run, Shown, Slot, Wire, is_said, joined};
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
 
@@ -28,9 +26,9 @@ pub(super) fn read(
     }
     for message in messages {
         let index = pieces.begin(message.index());
-        let beside = Vec::new();
+        let shown = Shown::default();
         let mut reader =
-            Reader { message: *message, index, rule, texts, beside, holds_results_alone: None };
+            Reader { message: *message, index, rule, texts, shown, holds_results_alone: None };
         reader.read(&mut run, &mut pieces)?;
     }
     Ok(pieces)
@@ -87,9 +85,8 @@ struct Reader<'a, 't> {
     index: usize,
     rule: ImageRule,
     texts: &'t mut Texts,
-    /// What belongs to a result of this message: the part, its node, and the place of the result; none
-    /// of what comes before all results.
-    beside: Vec<(Part, usize, Option<usize>)>,
+    /// What belongs to a result of this message.
+    shown: Shown,
     /// Whether the message holds results alone, once that was asked.
     holds_results_alone: Option<bool>,
 }
@@ -133,7 +130,7 @@ impl<'a> Reader<'a, '_> {
             }
         }
         run.end(pieces);
-        self.attach(pieces);
+        self.shown.attach(self.index, pieces);
         if pieces.of_wire.last().is_some_and(std::ops::Range::is_empty) {
             run.blank();
             run.end_even_empty(pieces);
@@ -194,14 +191,18 @@ impl<'a> Reader<'a, '_> {
                 run.end(pieces);
                 pieces.push_result(Wire::Message(self.index), node, result, slot);
             }
+            "compaction" if role == Role::Assistant => {
+                run.end(pieces);
+                let wire = Wire::Message(self.index);
+                pieces.push_compaction(wire, node, opaque::part(block), slot);
+            }
             _ => {
                 let part = match media::anthropic(block, self.rule) {
                     Some(media) if !is_written_out(block) => Part::Media(media),
                     _ => opaque_block(block),
                 };
                 if role == Role::User && self.holds_results_alone() {
-                    let result = newest_result(pieces);
-                    self.beside.push((part, node, result));
+                    self.shown.add(part, node, pieces);
                 } else {
                     run.add(part, slot, node, pieces);
                 }
@@ -214,27 +215,6 @@ impl<'a> Reader<'a, '_> {
     fn holds_results_alone(&mut self) -> bool {
         let message = self.message;
         *self.holds_results_alone.get_or_insert_with(|| holds_results_alone(message))
-    }
-
-    fn attach(&mut self, pieces: &mut Pieces) {
-        for (part, node, result) in self.beside.drain(..) {
-            let piece = Piece {
-                wire: Wire::Message(self.index),
-                node,
-                role: Role::User,
-                parts: Arc::new([part]),
-                slots: Box::new([Slot::Element(node)]),
-                is_blank: false,
-            };
-            let first = || {
-                let range = pieces.of_wire.last().cloned().unwrap_or_default();
-                range.into_iter().find(|at| pieces.all[*at].role == Role::Tool)
-            };
-            match result.or_else(first) {
-                Some(result) => pieces.attach(result, piece),
-                None => pieces.push(piece),
-            }
-        }
     }
 
     fn result(&mut self, block: View<'a>, fields: &Block<'a>) -> Result<ToolResult, ReadError> {
@@ -326,12 +306,6 @@ fn holds_results_alone(message: View<'_>) -> bool {
         }
     }
     has_results
-}
-
-/// The newest result in the newest message.
-fn newest_result(pieces: &Pieces) -> Option<usize> {
-    let range = pieces.of_wire.last().cloned().unwrap_or_default();
-    range.rev().find(|at| pieces.all[*at].role == Role::Tool)
 }
 
 /// Whether a document brings its text as text.

@@ -9,11 +9,14 @@ use crate::formats::align::Change;
 use crate::formats::json::{Style, View, compact, quote};
 use crate::formats::patch::Patches;
 use crate::formats::pieces::{Piece, Slot};
-use crate::formats::write::{Block, Entry, Group, content_json, medium_named, text_block};
+use crate::formats::write::{
+    Block, Entry, Group, content_json, medium_named, text_block, text_block_for,
+};
 use crate::formats::{Document, WriteOptions};
 
 /// Whether `entry` becomes part of the message before.
 pub(in crate::formats) fn joins(
+    document: &Document,
     group: &Group<'_>,
     entry: &Entry<'_>,
     options: WriteOptions,
@@ -22,7 +25,7 @@ pub(in crate::formats) fn joins(
     options.alternate_roles
         && is_user(group.role())
         && is_user(entry.message.role())
-        && !group.was_apart_from(entry)
+        && !group.was_apart_from(entry, document)
 }
 
 /// The JSON of one message on the wire.
@@ -167,7 +170,7 @@ fn elements<'a>(
 /// `element` with another text; everything else of it stays.
 fn rewritten(element: View<'_>, old: &Part, text: &str, style: &Style) -> String {
     if !matches!(old, Part::Text(_)) {
-        return text_block(&quote(text), style);
+        return text_block_for(element, &quote(text), style);
     }
     if element.is_string() {
         return quote(text);

@@ -254,3 +254,25 @@ fn a_log_says_what_no_person_asked() {
         assert_eq!(task(&json), Some(wire), "{json}");
     }
 }
+
+#[test]
+fn what_a_provider_compacted_is_no_part_of_the_conversation() {
+    let json = r#"{"system":"s","messages":[
+        {"role":"user","content":"go"},
+        {"role":"assistant","content":[{"type":"text","text":"old"}]},
+        {"role":"user","content":"and?"},
+        {"role":"assistant","content":[{"type":"compaction","content":"A summary."},{"type":"text","text":"new"}]},
+        {"role":"user","content":"more"},
+        {"role":"assistant","content":[{"type":"text","text":"newer"}]},
+        {"role":"user","content":"most"}]}"#;
+    let drawn = drawn(&read(json));
+    assert_eq!(drawn[0], "system s");
+    assert!(drawn[1].starts_with("system compaction<") && drawn[1].contains("A summary."));
+    assert_eq!(drawn[2..], ["assistant new", "user more", "assistant newer", "user most"]);
+    // What is left of a message with the block in it stays a message of the model.
+    let written = edited(json, vec![Edit::Drop { span: 2..5 }]);
+    let before =
+        r#"{"role":"assistant","content":[{"type":"compaction","content":"A summary."}]},"#;
+    assert!(written.contains(before) && written.contains(r#""text":"old""#), "{written}");
+    assert!(!written.contains("new"), "{written}");
+}

@@ -66,7 +66,7 @@ fn refusals_say_what_and_where() {
     }
     let lines = "{\"messages_display\": \"user: hi\"}\n{\"messages_display\": \"user: ho\"}\n";
     assert!(error(lines).starts_with(
-        "no conversation found: the input is 2 JSON values, of which the one in line 1 is an object with the key `messages_display`; accepted are an OpenAI Chat"
+        "no conversation found: the input is 2 JSON values, of which the one in line 1 is an object with the key `messages_display`; accepted are a request body"
     ));
     let found = Document::read(vec![b'[', 0xff], &ReadOptions::default()).unwrap_err();
     assert_eq!(

@@ -1,0 +1,58 @@
+//! The verbs that make a conversation valid, or another provider's.
+
+use std::path::PathBuf;
+
+use brute_host::formats::Format;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::{Reading, Session, formats};
+
+#[derive(Debug, Args)]
+pub(crate) struct Repair {
+    /// The conversation; `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Its format, if what it looks like is not what it is
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) format: Option<Reading>,
+
+    /// Which conversation, if the file holds several (from 0)
+    #[arg(long, value_name = "N")]
+    pub(crate) pick: Option<usize>,
+
+    /// Only say what would be done: write nothing, and exit with 1 if there is something to do
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) check: bool,
+
+    /// Where to write the conversation, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write what was done to standard error as JSON, instead of words
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    #[command(flatten)]
+    pub(crate) session: Session,
+
+    /// The format to write; what it cannot carry is told, and exits with 1
+    #[arg(long, value_name = "FORMAT", value_parser = providers())]
+    pub(crate) to: Format,
+
+    /// Where to write the conversation, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write what was changed to standard error as JSON, instead of words
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn providers() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+}

@@ -1,0 +1,48 @@
+//! Halves of surrogate pairs: no text holds them, and providers refuse them.
+
+use crate::formats::carrier::Carrier;
+use crate::formats::json::{Pointers, Source, View};
+use crate::formats::{Problem, ReadError, ReadOptions, Repair};
+
+/// Where a half of a surrogate pair stands alone. No text holds that, and providers refuse it.
+pub(in crate::formats) fn lone_surrogates(
+    source: &Source,
+    options: &ReadOptions,
+) -> Result<Vec<Problem>, ReadError> {
+    let carrier = Carrier::find(source, options)?;
+    let messages: Vec<_> = carrier.messages(source).into_iter().map(View::span).collect();
+    let pointers = Pointers::of(source);
+    let problem = |&offset: &usize| {
+        let found = messages.partition_point(|message| message.start <= offset).checked_sub(1);
+        let node = source.innermost(offset).map_or(0, View::index);
+        Problem {
+            index: found.filter(|found| messages[*found].contains(&offset)),
+            pointer: pointers.pointer(node),
+            what: format!(
+                "`{}` is half of a surrogate pair, which no provider accepts",
+                &source.text()[offset..offset + 6]
+            ),
+        }
+    };
+    Ok(source.lone_surrogates().iter().map(problem).collect())
+}
+
+/// Puts U+FFFD in the place of every half of a surrogate pair, in the text itself: the escapes are as
+/// long as each other.
+pub(in crate::formats) fn surrogates(
+    source: Source,
+    problems: Vec<Problem>,
+) -> Result<(Source, Vec<Repair>), ReadError> {
+    let repairs = problems.into_iter().map(|Problem { index, pointer, what }| Repair {
+        index,
+        pointer,
+        what: format!("put U+FFFD in its place: {what}"),
+    });
+    let repairs = repairs.collect();
+    let offsets = source.lone_surrogates().to_vec();
+    let mut text = source.into_text();
+    for offset in offsets {
+        text.replace_range(offset..offset + 6, "\\ufffd");
+    }
+    Ok((Source::parse(text)?, repairs))
+}
