@@ -4,7 +4,7 @@ use super::{Beside, List, Request};
 use crate::formats::Format;
 use crate::formats::json::quote;
 use crate::transcripts::assemble::Message;
-use crate::transcripts::entry::{Answer, Call, Image, Json, Part, Speaker, joined};
+use crate::transcripts::entry::{Answer, Call, Image, Json, Part, Speaker, inner, joined};
 
 pub(super) fn request(messages: Vec<Message>, beside: Beside) -> Request {
     let mut list = List::begin(&beside, beside.tools.as_ref());
@@ -127,7 +127,6 @@ fn address(image: &Image) -> Json {
     match image {
         Image::Url(url) => url.clone(),
         Image::Data { media_type, data } => {
-            let inner = |text: &Json| text.trim_matches('"').to_owned();
             format!("\"data:{};base64,{}\"", inner(media_type), inner(data))
         }
     }
