@@ -152,7 +152,23 @@ impl Conversation {
         parts: impl Into<Arc<[Part]>>,
         accept: impl FnOnce(&Message) -> Result<(), E>,
     ) -> Result<MessageId, E> {
-        let message = Arc::new(Message::new(MessageId(self.next_id), role, parts));
+        self.push_message(Message::new(MessageId(self.next_id), role, parts), accept)
+    }
+
+    /// Appends what a message of another conversation says. What it is made of is shared, and so are its counts.
+    ///
+    /// # Errors
+    /// If it does not fit; see [`push`](Self::push).
+    pub fn push_again(&mut self, message: &Message) -> Result<MessageId, InvalidConversation> {
+        self.push_message(message.named(MessageId(self.next_id)), |_| Ok(()))
+    }
+
+    fn push_message<E: From<InvalidConversation>>(
+        &mut self,
+        message: Message,
+        accept: impl FnOnce(&Message) -> Result<(), E>,
+    ) -> Result<MessageId, E> {
+        let message = Arc::new(message);
         let mut found = self.violations_of_next(&message);
         let next_id = self.next_id.checked_add(1);
         if next_id.is_none() {

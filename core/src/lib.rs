@@ -36,8 +36,8 @@ pub use plan::{Edit, Flow, Plan};
 pub use relief::{Relief, check_keep_steps, old_messages};
 pub use render::render_message;
 pub use strategy::{
-    Completion, CompletionError, Configure, Host, LayerError, LayerErrorKind, LogLevel,
-    OptionsError, Prompt, Stop, Strategy, SummarizerLimits, schema_of,
+    Completion, CompletionError, CompletionUsage, Configure, Host, LayerError, LayerErrorKind,
+    LogLevel, OptionsError, Prompt, Stop, Strategy, SummarizerLimits, schema_of,
 };
 pub use window::{MessageView, PartView, Protection, ResultView, Sizes, Window};
 

@@ -164,6 +164,56 @@ pub struct Completion {
     pub text: String,
     /// Why it ended.
     pub stop: Stop,
+    /// What it took, if whoever answered said so. Layers in libraries are not told.
+    pub usage: Option<CompletionUsage>,
+}
+
+/// What an answer took, as whoever bills it counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CompletionUsage {
+    /// Tokens of the request, cached ones included.
+    pub input: u64,
+    /// Those of them that came from a cache.
+    pub cached: u64,
+    /// Tokens of the answer, with what the model thought before it.
+    pub output: u64,
+    /// What all of it cost, in billionths of a US dollar, if that is known.
+    pub cost: Option<u64>,
+}
+
+impl CompletionUsage {
+    /// Both together. What they cost is known only if it is of both.
+    ///
+    /// ```
+    /// use brute_core::CompletionUsage;
+    ///
+    /// let one = CompletionUsage { input: 900, cached: 0, output: 80, cost: Some(183_000) };
+    /// let both = one.and(CompletionUsage { output: 20, ..one });
+    /// assert_eq!((both.input, both.output, both.cost), (1_800, 100, Some(366_000)));
+    /// ```
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let cost = self.cost.zip(other.cost);
+        Self {
+            input: self.input.saturating_add(other.input),
+            cached: self.cached.saturating_add(other.cached),
+            output: self.output.saturating_add(other.output),
+            cost: cost.map(|(one, other)| one.saturating_add(other)),
+        }
+    }
+
+    /// Tokens of request and answer.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+impl Completion {
+    /// An answer of which nobody said what it took.
+    pub fn new(text: impl Into<String>, stop: Stop) -> Self {
+        Self { text: text.into(), stop, usage: None }
+    }
 }
 
 /// Why an answer ended.

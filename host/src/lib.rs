@@ -16,6 +16,7 @@ mod lines;
 pub mod models;
 pub mod plugins;
 pub mod quantity;
+pub mod replay;
 pub mod session_log;
 pub mod shown;
 pub mod summarizers;

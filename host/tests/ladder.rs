@@ -173,7 +173,7 @@ impl Summarizer for Tally {
     }
     fn complete<'a>(&'a self, _: &'a Prompt) -> BoxFuture<'a, Result<Completion, CompletionError>> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Ok(Completion { text: "gist".to_owned(), stop: Stop::End }) })
+        Box::pin(async { Ok(Completion::new("gist", Stop::End)) })
     }
 }
 
@@ -196,7 +196,7 @@ fn whoever_is_out_of_time_asks_no_summarizer() {
     let compactor = compactor(1, vec![late]).summarizer(Arc::new(tally.clone()));
     let compaction = run(&compactor, talk());
     assert!(matches!(compaction.rungs[0].result, RungResult::Failed { .. }));
-    assert_eq!(compaction.rungs[0].summarizer_calls, 0);
+    assert_eq!(compaction.rungs[0].summarizer.calls, 0);
     let refused = answers.recv_timeout(Duration::from_secs(60)).unwrap().unwrap_err();
     assert!(refused.to_string().contains("out of time"), "{refused}");
     assert_eq!(tally.0.load(Ordering::Relaxed), 0);

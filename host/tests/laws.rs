@@ -38,7 +38,7 @@ impl Summarizer for Echo {
             "the request does not fit the summarizer"
         );
         let text = format!("Objective: as asked. Work done: {} characters.", prompt.input.len());
-        Box::pin(async { Ok(Completion { text, stop: Stop::End }) })
+        Box::pin(async { Ok(Completion::new(text, Stop::End)) })
     }
 }
 

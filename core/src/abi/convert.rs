@@ -188,7 +188,7 @@ pub(super) fn completion_to_raw(answer: Result<Completion, CompletionError>) -> 
 pub(super) fn completion_from_raw(raw: RawCompletion) -> Result<Completion, CompletionError> {
     let text = raw.text.into_string();
     if let Some(stop) = Stop::from_byte(raw.kind) {
-        return Ok(Completion { text, stop });
+        return Ok(Completion::new(text, stop));
     }
     Err(match raw.kind {
         completion::NOT_CONFIGURED => CompletionError::NotConfigured,
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn every_completion_comes_back() {
-        let ok = |stop| Ok(Completion { text: "done".into(), stop });
+        let ok = |stop| Ok(Completion::new("done", stop));
         for answer in [
             ok(Stop::End),
             ok(Stop::Length),

@@ -38,7 +38,7 @@ impl TestHost {
     /// A host whose summarizer always says `text`.
     pub fn saying(text: &str) -> Self {
         let text = text.to_owned();
-        Self::answering(100_000, move |_| Ok(Completion { text: text.clone(), stop: Stop::End }))
+        Self::answering(100_000, move |_| Ok(Completion::new(text.as_str(), Stop::End)))
     }
 
     /// The same host, where no layer may touch the calls and results of `tools`.

@@ -176,7 +176,13 @@ fn tell(told: &Told) {
             say(&format!("cut a result of `{tool}`, {before} bytes, to {after}"));
         }
         Event::LayerFailed { rung, error, .. } => say(&format!("rung `{rung}` failed: {error}")),
-        Event::NotArchived { error, .. } => say(&format!("not compacted: {error}")),
+        Event::LayerEndFailed { rung, error, .. } => {
+            say(&format!("rung `{rung}` did not end well: {error}"));
+        }
+        Event::NotArchived { error, .. } | Event::NotLogged { error, .. } => {
+            say(&format!("not compacted: {error}"));
+        }
+        Event::NoWayBack { error } => say(&format!("cannot be undone as a whole: {error}")),
         Event::Compacted { before, after, outcome, .. } => {
             say(&format!("compacted, {before} tokens to {after}: {}", outcome.name()));
         }

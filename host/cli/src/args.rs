@@ -204,12 +204,27 @@ pub(crate) struct Compact {
     #[arg(long, value_name = "TEXT")]
     pub(crate) focus: Option<String>,
 
+    #[command(flatten)]
+    pub(crate) tape: Tape,
+
     /// Merge user messages that a compaction brought together, for back ends that want roles to alternate
     #[arg(long)]
     pub(crate) alternate_roles: bool,
 
     #[command(flatten)]
     pub(crate) archiving: Archiving,
+}
+
+/// A run with a model that can be repeated without one.
+#[derive(Debug, Args)]
+pub(crate) struct Tape {
+    /// Write what the summarizer is asked and answers to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Ask no summarizer: repeat the run that was recorded in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay: Option<PathBuf>,
 }
 
 /// Which archive, and what of it.
@@ -269,6 +284,9 @@ pub(crate) struct Explain {
     /// What summaries are to dwell on in this run
     #[arg(long, value_name = "TEXT")]
     pub(crate) focus: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) tape: Tape,
 
     /// Show which messages went, came and changed
     #[arg(long)]

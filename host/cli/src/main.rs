@@ -10,6 +10,7 @@ mod reported;
 mod session;
 mod setup;
 mod style;
+mod tape;
 mod verbs;
 mod warnings;
 

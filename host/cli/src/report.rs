@@ -5,7 +5,7 @@
 
 use brute_host::formats::Document;
 use brute_host::ladder::{
-    Blocker, Compaction, NotAsked, Outcome, RungReport, RungResult, WireChange,
+    Blocker, Compaction, NotAsked, Outcome, RungReport, RungResult, Spent, WireChange,
 };
 use brute_host::shown::{shown, shown_lines};
 use serde::Serialize;
@@ -118,7 +118,7 @@ impl<'a> Report<'a> {
             rungs: rungs
                 .map(|report| Rung {
                     duration_ms: milliseconds(report.duration),
-                    summarizer_duration_ms: milliseconds(report.summarizer_duration),
+                    summarizer_duration_ms: milliseconds(report.summarizer.duration),
                     report,
                 })
                 .collect(),
@@ -186,34 +186,46 @@ pub(crate) fn rungs(ran: &Ran) -> String {
             sized(rung.after),
             sized(rung.before - rung.after),
             sized(rung.edits as u64),
-            sized(rung.summarizer_calls as u64),
+            sized(rung.summarizer.calls as u64),
             if asked { style::duration(rung.duration) } else { String::new() },
         ]);
     }
     let mut text = style::lines(&table);
-    for rung in ran.done.rungs.iter().filter(|rung| rung.summarizer_calls > 0) {
-        text.push_str(&format!(
-            "\n{} `{}`: {} of the summarizer, {} tokens in, {} out, {}",
-            styled(DIM, "asked"),
-            shown(&rung.rung),
-            counted(rung.summarizer_calls as u64, "call"),
-            number(rung.summarizer_input_tokens),
-            number(rung.summarizer_output_tokens),
-            style::duration(rung.summarizer_duration),
-        ));
+    for rung in ran.done.rungs.iter().filter(|rung| rung.summarizer.calls > 0) {
+        let (asked, rung, spent) =
+            (styled(DIM, "asked"), shown(&rung.rung), of_summarizer(&rung.summarizer));
+        text.push_str(&format!("\n{asked} `{rung}`: {spent}"));
     }
     for rung in &ran.done.rungs {
-        if let RungResult::Failed { reason, .. } = &rung.result {
-            text.push_str(&format!(
-                "\n{} `{}`: {}",
-                styled(BAD, "failed"),
-                shown(&rung.rung),
-                shown_lines(reason)
-            ));
-        }
+        let (sign, why) = match &rung.result {
+            RungResult::Failed { reason, .. } => (styled(BAD, "failed"), shown_lines(reason)),
+            RungResult::OutOfBudget { used_up } => (styled(WARN, "ended"), used_up.to_string()),
+            _ => continue,
+        };
+        text.push_str(&format!("\n{sign} `{}`: {why}", shown(&rung.rung)));
     }
     text.push('\n');
     text
+}
+
+/// What asking the summarizer took.
+fn of_summarizer(spent: &Spent) -> String {
+    let Spent { calls, estimated, input, cached, output, cost, duration, .. } = *spent;
+    let mut words = vec![
+        format!("{} of the summarizer", counted(calls as u64, "call")),
+        match cached {
+            0 => format!("{} tokens in", number(input)),
+            _ => format!("{} tokens in ({} cached)", number(input), number(cached)),
+        },
+        match estimated {
+            0 => format!("{} out", number(output)),
+            all if all == calls => format!("{} out (estimated)", number(output)),
+            some => format!("{} out ({some} of them estimated)", number(output)),
+        },
+    ];
+    words.extend(cost.map(style::dollars));
+    words.push(style::duration(duration));
+    words.join(", ")
 }
 
 fn result(result: &RungResult) -> &'static str {
@@ -221,6 +233,7 @@ fn result(result: &RungResult) -> &'static str {
         RungResult::Applied => "applied",
         RungResult::Declined => "nothing to give",
         RungResult::Failed { .. } => "failed",
+        RungResult::OutOfBudget { .. } => "out of budget",
         RungResult::NotAsked { reason: NotAsked::BelowTrigger | NotAsked::TargetMet } => {
             "not needed"
         }

@@ -88,6 +88,11 @@ pub(crate) fn no_current_folder(error: std::io::Error) -> Failure {
 
 /// What the files and `--set` say, and all that is wrong with it.
 pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure> {
+    read_with(global, false)
+}
+
+/// The same, where the command has a summarizer of its own.
+fn read_with(global: &Global, own_summarizer: bool) -> Result<(Sources, config::Loaded), Failure> {
     let cwd = std::env::current_dir().map_err(no_current_folder)?;
     let mut places = places(global, &cwd);
     if global.no_config {
@@ -96,6 +101,7 @@ pub(crate) fn read(global: &Global) -> Result<(Sources, config::Loaded), Failure
     }
     let mut sources = places.read(&cwd).map_err(unreadable)?;
     sources.set.clone_from(&global.set);
+    sources.own_summarizer = own_summarizer;
     let variable = std::env::var_os(TRUST_VARIABLE).unwrap_or_default();
     let named: Vec<PathBuf> =
         std::env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()).collect();
@@ -161,9 +167,21 @@ pub(crate) fn load(global: &Global, words: bool) -> Result<Config, Failure> {
     load_with_layers(global, words).map(|(config, _)| config)
 }
 
+/// The same for a run that may be the repetition of a recorded one, which needs no summarizer.
+pub(crate) fn load_for(global: &Global, words: bool, tape: &args::Tape) -> Result<Config, Failure> {
+    in_force(global, words, read_with(global, tape.replay.is_some())?.1).map(|(config, _)| config)
+}
+
 /// The configuration in force, and the layers that it could be made of.
 pub(crate) fn load_with_layers(global: &Global, words: bool) -> Result<(Config, Layers), Failure> {
-    let (_, loaded) = read(global)?;
+    in_force(global, words, read(global)?.1)
+}
+
+fn in_force(
+    global: &Global,
+    words: bool,
+    loaded: config::Loaded,
+) -> Result<(Config, Layers), Failure> {
     let Some(config) = loaded.config else {
         show(&loaded.diagnostics);
         return Err(Failure { exit: Exit::Configuration, message: String::new() });

@@ -52,6 +52,17 @@ pub(crate) fn duration(duration: Duration) -> String {
     }
 }
 
+/// Billionths of a dollar: `$0.0042`, `$1.25`.
+pub(crate) fn dollars(billionths: u64) -> String {
+    let dollars = billionths as f64 / 1e9;
+    match billionths {
+        0 => "$0".to_owned(),
+        1..=99_999 => "< $0.0001".to_owned(),
+        100_000..=999_999_999 => format!("${dollars:.4}"),
+        _ => format!("${dollars:.2}"),
+    }
+}
+
 /// Bytes in the unit that fits, of 1024 of the smaller one as in `brute.toml`: `840 B`, `12.0 KB`, `3.1 MB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     let units = ["KB", "MB", "GB", "TB"];

@@ -17,6 +17,7 @@ mod cli {
     mod place;
     mod plugins;
     mod programs;
+    mod recorded;
     mod reported;
     mod samples;
     mod sizes;

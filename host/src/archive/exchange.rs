@@ -11,7 +11,7 @@ use super::Digest;
 
 /// How to get from the messages that a compaction left back to those that it was given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Exchange {
+pub(super) struct Exchange {
     /// How many messages were left.
     messages: usize,
     /// All that were left, in one digest.
@@ -28,14 +28,10 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// What became of `before`; none if nothing did. `digest` is that of [`Digest::of_all`].
-    pub(crate) fn between(
-        before: &Conversation,
-        after: &Conversation,
-        digest: impl Fn(&Arc<Message>) -> Digest,
-    ) -> Option<Self> {
+    /// What became of `before`; none if nothing did.
+    pub(super) fn between(before: &Conversation, after: &Conversation) -> Option<Self> {
         let (old, first_new) = (before.messages(), before.next_id());
-        let stood: Vec<Digest> = old.iter().map(&digest).collect();
+        let stood: Vec<Digest> = old.iter().map(|old| Digest::of_all(old)).collect();
         let (mut left, mut went, mut came) =
             (Vec::with_capacity(after.len()), Vec::new(), Vec::new());
         let mut next = 0;
@@ -56,7 +52,7 @@ impl Exchange {
                 None => {
                     go(next..until);
                     came.push(at);
-                    left.push(digest(message));
+                    left.push(Digest::of_all(message));
                 }
             }
             next = until;
@@ -71,7 +67,7 @@ impl Exchange {
     }
 
     /// Where the messages stood that went.
-    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
         self.went.iter().map(|(place, ..)| *place)
     }
 

@@ -47,7 +47,6 @@ use std::time::SystemTime;
 
 pub use digest::{Digest, is_handle};
 pub use error::ArchiveError;
-pub(crate) use exchange::Exchange;
 pub use find::Found;
 pub use options::ArchiveOptions;
 pub use original::Original;

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -212,8 +211,7 @@ impl Session {
         before: &Conversation,
         after: &Conversation,
     ) -> Result<Kept, ArchiveError> {
-        let all = |message: &Arc<Message>| Digest::of_all(message);
-        let Some(exchange) = Exchange::between(before, after, all) else {
+        let Some(exchange) = Exchange::between(before, after) else {
             return Ok(self.nothing());
         };
         let went = exchange.places().filter_map(|place| before.messages().get(place));
@@ -222,23 +220,6 @@ impl Session {
             Record::Exchange { exchange: Cow::Borrowed(&exchange) }.write(lines);
             messages
         })
-    }
-
-    /// Adds what became of a conversation, all of whose messages that went this value has added: at once, with no wait
-    /// for others or for the disk. The line outlives this process; the file is what is to be brought to the disk, that
-    /// it outlives a power failure too. Nothing, if the file is another one by now, somebody has it, or the file system
-    /// refuses.
-    pub(crate) fn note(&self, exchange: &Exchange) -> Option<Arc<File>> {
-        let mut file = Lines::open(&self.path, Others::Refuse).ok()?;
-        file.settle().ok()?;
-        let Seen { first, end, .. } = &self.seen;
-        if first.is_empty() || file.end() < *end || file.first_line().ok()? != *first {
-            return None;
-        }
-        let mut line = Vec::new();
-        Record::Exchange { exchange: Cow::Borrowed(exchange) }.write(&mut line);
-        file.append(&line).ok()?;
-        Some(Arc::clone(file.file()))
     }
 
     fn nothing(&self) -> Kept {

@@ -158,7 +158,7 @@ pub(super) struct RungOptions {
     /// The rung is asked only when this holds, beside the target not being met.
     #[serde(default)]
     pub when: Option<WhenOptions>,
-    /// What happens when the layer fails.
+    /// What happens when the layer fails, or the budget of its summarizer is used up.
     #[serde(default)]
     pub on_error: OnError,
     /// How long the layer may take, all its rounds together. Left out, as long as it wants; 60 seconds,

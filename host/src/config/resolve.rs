@@ -210,6 +210,7 @@ impl Loader {
                 ModelError::NoWindow { name } | ModelError::Name { name } => vec!["models", name],
                 ModelError::Zero { name, key } => vec!["models", name, key],
                 ModelError::Ratio { name, .. } => vec!["models", name, "ratio"],
+                ModelError::Price { name, key, .. } => vec!["models", name, "price", key],
             };
             let diagnostic = Diagnostic::error(error.to_string(), path.join("."));
             self.report(tree, &path, diagnostic);

@@ -296,7 +296,7 @@ impl Config {
             .keeping(self.keep.tools.iter().cloned());
         if let Some(options) = &self.summarizer {
             let built = options.build_all(&self.fallback, &counter, &self.models)?;
-            compactor = compactor.summarizer(built);
+            compactor = compactor.summarizer(built).spending(options.budget().spending());
         }
         Ok(room.rungs.into_iter().fold(compactor, Compactor::rung))
     }

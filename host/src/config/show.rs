@@ -114,7 +114,7 @@ fn render(layers: &Layers, in_need: RungsInNeed) -> String {
     comment(&mut text, LADDER_DOC);
     comment(&mut text, "\nEvery rung has these keys:\n");
     for field in rung_fields() {
-        rung_key(&mut text, field, "");
+        unset(&mut text, &field.name, field);
     }
     for (layer, own) in LADDER {
         let kind = layers.get(layer);
@@ -173,17 +173,6 @@ fn setting(text: &mut String, field: &Field) {
     }
 }
 
-fn rung_key(text: &mut String, field: &Field, path: &str) {
-    let name = format!("{path}{}", field.name);
-    if let Shape::Table(below) = &field.shape {
-        for field in below {
-            rung_key(text, field, &format!("{name}."));
-        }
-        return;
-    }
-    unset(text, &name, field);
-}
-
 /// A section, or one below it; in comments where nothing of it is set by default.
 fn table(text: &mut String, path: &str, section: &Field, is_set: bool) {
     let (fields, subtables): (Vec<&Field>, Vec<&Field>) = match &section.shape {
@@ -232,14 +221,14 @@ fn table(text: &mut String, path: &str, section: &Field, is_set: bool) {
 
 /// A key of what is not set: in a comment, like all around it.
 fn unset(text: &mut String, name: &str, field: &Field) {
-    comment(text, &format!("\n{}", field.doc));
-    if let Shape::Table(fields) = &field.shape {
-        let inner: Vec<_> =
-            fields.iter().map(|field| format!("{} = {}", field.name, sample(field))).collect();
-        let _ = writeln!(text, "# {name} = {{ {} }}", inner.join(", "));
-    } else {
-        let _ = writeln!(text, "# {name} = {}", sample(field));
+    if let Shape::Table(below) = &field.shape {
+        for field in below {
+            unset(text, &format!("{name}.{}", field.name), field);
+        }
+        return;
     }
+    comment(text, &format!("\n{}", field.doc));
+    let _ = writeln!(text, "# {name} = {}", sample(field));
 }
 
 /// A value to show: the default, else an example, else one of the right type.

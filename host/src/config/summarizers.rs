@@ -8,7 +8,7 @@ use super::diagnostic::{Diagnostic, Origin};
 use super::node::{Kind, Node};
 use super::resolve::{Loader, said_of};
 use crate::models::ModelTable;
-use crate::summarizers::SummarizerOptions;
+use crate::summarizers::{BudgetOptions, SummarizerOptions};
 
 /// The keys by which a summarizer runs something, or lets somebody read the conversation, and what no file may say
 /// by them that was only found. In the order in which they are reported, one of them for each summarizer.
@@ -41,7 +41,14 @@ impl Loader {
             if let Err(error) = options.build(Arc::new(Approximate), models) {
                 let key = format!("{path}.{}", error.option);
                 let message = said_of(error.option, error.message);
-                self.report(node, &[error.option], Diagnostic::error(message, key));
+                let place: Vec<&str> = error.option.split('.').collect();
+                self.report(node, &place, Diagnostic::error(message, key));
+            }
+            if path != "summarizer" && !options.budget().is_empty() {
+                let message = "a fallback has no budget of its own";
+                let help = "put it into `[summarizer.budget]`, which is for all of them together";
+                let diagnostic = Diagnostic::error(message, format!("{path}.budget")).help(help);
+                self.report(node, &["budget"], diagnostic);
             }
         }
         if first.is_none() && !fallback.is_empty() && tree.get(&["summarizer"]).is_none() {
@@ -59,6 +66,10 @@ impl Loader {
         let backend = node.get(&["backend"]).and_then(Node::text);
         let asks_a_server = matches!(backend, Some("openai" | "anthropic"));
         let own = USERS_OWN.iter().find(|(key, _)| found(key)).copied();
+        let spends = BudgetOptions::KEYS.iter().any(|key| {
+            node.get(&["budget", key]).is_some_and(|node| node.origin() == Origin::Found)
+        });
+        let own = own.or(spends.then_some(("budget", "cannot say how much summaries may take")));
         let own = own.or((asks_a_server && found("backend"))
             .then_some(("backend", "cannot send the conversation to a server")));
         if let Some((key, what)) = own {

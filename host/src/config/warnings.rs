@@ -3,6 +3,7 @@
 use super::Config;
 use super::amount::Amount;
 use super::diagnostic::{Diagnostic, Origin};
+use super::node::{Kind, Node};
 use crate::layers::Layers;
 
 impl Config {
@@ -12,7 +13,47 @@ impl Config {
     /// It is for whoever checks a file: in the course of work, these would only be repeated.
     pub fn warnings(&self, layers: &Layers) -> Vec<Diagnostic> {
         let found = [self.no_rung(), self.unused_summarizer(layers), self.capped_trigger()];
-        found.into_iter().flatten().collect()
+        found.into_iter().flatten().chain(self.keys()).collect()
+    }
+
+    /// Keys of summarizers that are not there, or that anybody on the way could read.
+    fn keys(&self) -> Vec<Diagnostic> {
+        let first = self.summarizer.iter().map(|options| ("summarizer".to_owned(), options));
+        let others = self.fallback.iter().enumerate();
+        let others = others.map(|(index, options)| (format!("fallback[{index}]"), options));
+        let mut found = Vec::new();
+        for (path, options) in first.chain(others) {
+            let Some(server) = options.server() else { continue };
+            let Some(variable) = server.key_variable() else { continue };
+            let at = |key: &str| match path.as_str() {
+                "summarizer" => self.tree.get(&["summarizer", key]),
+                _ => self.listed(&path, key),
+            };
+            let mut warn = |key: &str, message: String, help: String| {
+                let warning = Diagnostic::warning(message, format!("{path}.{key}")).help(help);
+                found.push(at(key).unwrap_or(&self.tree).at_value(warning));
+            };
+            if std::env::var_os(variable).is_none_or(|key| key.is_empty()) {
+                let message = format!("the environment variable `{variable}` is not set here");
+                let help = "set it to the key where brute is to summarize; without it, the server is not asked";
+                warn("api-key-env", message, help.to_owned());
+            }
+            if let Some(host) = server.open_host() {
+                let message = format!(
+                    "the key in `{variable}` and the conversation go to `{host}` unencrypted"
+                );
+                let help = "write `https://`, unless you trust all of the network on the way";
+                warn("base-url", message, help.to_owned());
+            }
+        }
+        found
+    }
+
+    /// A key of an entry of a list, such as `fallback[1]`.
+    fn listed(&self, path: &str, key: &str) -> Option<&Node> {
+        let (list, index) = path.strip_suffix(']')?.split_once('[')?;
+        let Kind::List(items) = &self.tree.get(&[list])?.kind else { return None };
+        items.get(index.parse::<usize>().ok()?)?.get(&[key])
     }
 
     fn no_rung(&self) -> Option<Diagnostic> {
@@ -75,6 +116,12 @@ mod tests {
     #[test]
     fn what_has_no_effect_is_told() {
         let summarizer = "[summarizer]\nbackend = \"extract\"\n";
+        let server = |url: &str, key: &str| {
+            format!(
+                "[summarizer]\nbackend = \"openai\"\nbase-url = \"{url}\"\nmodel = \"gpt-4o\"\n\
+                 api-key-env = \"{key}\"\n"
+            )
+        };
         let rung = |layer: &str| format!("[[ladder]]\nlayer = \"{layer}\"\n");
         for (text, expected) in [
             (String::new(), None),
@@ -88,6 +135,21 @@ mod tests {
             ("[window]\nreserve = 0.4\n".into(), Some("window.reserve")),
             ("[window]\nreserve = 9_000\n".into(), None),
             ("[window]\nsize = 20_000\nreserve = 9_000\n".into(), Some("window.reserve")),
+            (server("http://127.0.0.1:1", "PATH"), None),
+            (server("http://[::1]:1/v1", "PATH"), None),
+            (server("http://localhost:1", "PATH"), None),
+            (server("https://models.example", "PATH"), None),
+            (server("http://models.example", ""), None),
+            (server("http://models.example", "PATH"), Some("summarizer.base-url")),
+            (server("http://192.168.0.7:8080", "PATH"), Some("summarizer.base-url")),
+            (server("http://localhost.example", "PATH"), Some("summarizer.base-url")),
+            (server("https://models.example", "NOT_SET_ANYWHERE"), Some("summarizer.api-key-env")),
+            (
+                server("https://models.example", "PATH")
+                    + &server("http://models.example", "PATH")
+                        .replace("[summarizer]", "[[fallback]]"),
+                Some("fallback[0].base-url"),
+            ),
             (
                 "[window]\nmodel = \"gpt-4o\"\n[trigger]\ncompact-at = 120_000\n".into(),
                 Some("trigger.compact-at"),

@@ -9,7 +9,7 @@ use std::time::Instant;
 use brute_core::{Conversation, Protection, TokenCounter};
 
 use crate::ladder::{
-    Budget, Compaction, Compactor, Event, Limit, Observers, Outcome, RungReport, RungResult,
+    Budget, Compaction, Compactor, Event, Limit, Observers, Outcome, RungReport, RungResult, Tally,
     difference,
 };
 use crate::summarizers::BoxFuture;
@@ -24,6 +24,8 @@ pub struct Job {
     pub counter: Arc<dyn TokenCounter>,
     /// Tools whose calls and results have to stay.
     pub keep: Arc<[String]>,
+    /// What summaries took in this session so far, and where more is added.
+    pub spent: Tally,
     /// Who is to be told what happens on the way. How it ended they are told by the guard, once it is committed.
     pub observers: Observers,
 }
@@ -48,7 +50,8 @@ pub trait Compact: Send + Sync {
 
 impl Compact for Compactor {
     fn compact(&self, job: Job) -> BoxFuture<'_, Compaction> {
-        let compactor = self.clone().with_budget(job.budget).observed(&job.observers);
+        let compactor = self.clone().with_budget(job.budget);
+        let compactor = compactor.in_session(job.spent).observed(&job.observers);
         Box::pin(async move { compactor.propose(job.conversation).await })
     }
 }

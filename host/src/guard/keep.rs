@@ -1,48 +1,95 @@
 //! What a compaction gives up goes to the archive before the compaction is committed: most of it ahead, while the
 //! model is at work.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, TryLockError, Weak};
+use std::collections::{HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use brute_core::{Conversation, Message, MessageId, Role};
+use brute_core::{Conversation, Message, Role};
 
 use super::locked;
-use crate::archive::{self, Archive, ArchiveError, Compacted, Digest, Exchange};
+use crate::archive::{self, Archive, ArchiveError, Compacted};
 use crate::formats::{Document, WriteOptions};
-use crate::ladder::Compaction;
+use crate::ladder::{Compaction, Event, Observers};
 use crate::truncation::Lease;
 
 /// The archive of one session, opened when there is something to keep.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Keeper(Arc<Inner>);
 
-#[derive(Default)]
 struct Inner {
-    kept: Mutex<Kept>,
-    ahead: Mutex<Ahead>,
+    name: String,
+    opened: Mutex<Opened>,
+    waiting: Mutex<Waiting>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Opened {
     session: Option<archive::Session>,
-    /// Messages that were archived before they went, and their digests. A message of the same id may say something else
-    /// by now.
-    ahead: HashMap<MessageId, (Weak<Message>, Digest)>,
-    /// In which of the files that stood there.
-    file: u64,
     /// Keeps the file from the sweeps of others, once it is there.
     lease: Option<Lease>,
 }
 
-/// What is to be archived ahead. One thread at a time does it, however slow the disk is.
+/// What is to be archived while nobody waits for it. One thread at a time does it, in order, however slow the disk is.
 #[derive(Default)]
-struct Ahead {
-    messages: Vec<Arc<Message>>,
+struct Waiting {
+    works: VecDeque<Work>,
     is_under_way: bool,
+    /// What is in the archive ahead of a compaction.
+    ahead: Option<Beginning>,
 }
 
-impl Kept {
+/// How the conversation that a compaction made outlives this process.
+pub(super) enum Outlives {
+    /// In the form that it was read from.
+    As(Arc<Document>),
+    InItsLog,
+    /// Not at all, as far as is known here.
+    No,
+}
+
+struct Work {
+    archive: Archive,
+    what: What,
+}
+
+enum What {
+    /// Messages that may go soon, and which of the conversation's they are.
+    Messages { messages: Vec<Arc<Message>>, from: usize, to: Beginning },
+    /// What a compaction did that is committed by now.
+    Exchange { before: Conversation, after: Conversation, observers: Observers },
+}
+
+/// The first messages of one generation of the conversation, in one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Beginning {
+    file: PathBuf,
+    generation: u64,
+    messages: usize,
+}
+
+impl Beginning {
+    pub(super) fn new(archive: &Archive, name: &str, generation: u64, messages: usize) -> Self {
+        let file = archive.folder().join(archive.file_name(name));
+        Self { file, generation, messages }
+    }
+
+    /// Whether all that went from `before` is among these messages.
+    fn has_all(
+        &self,
+        file: &Path,
+        generation: u64,
+        before: &Conversation,
+        after: &Conversation,
+    ) -> bool {
+        let since = before.messages().get(self.messages..);
+        (&*self.file, self.generation) == (file, generation)
+            && since.is_some_and(|since| after.messages().ends_with(since))
+    }
+}
+
+impl Opened {
     /// The archive of the session of this name: the one that is known, if it is that.
     fn session(
         &mut self,
@@ -52,11 +99,23 @@ impl Kept {
         let session = archive.session(&archive.file_name(name))?;
         let known = self.session.take().filter(|known| known.path() == session.path());
         if known.is_none() {
-            self.ahead.clear();
-            self.file = 0;
             self.lease = None;
         }
         Ok(self.session.insert(known.unwrap_or(session)))
+    }
+
+    /// Archives those of `messages` that may go and are not there; whether the file is the one that was there before.
+    fn keep(
+        &mut self,
+        archive: &Archive,
+        name: &str,
+        mut messages: Vec<Arc<Message>>,
+    ) -> Result<bool, ArchiveError> {
+        messages.retain(|message| message.role() != Role::System);
+        let session = self.session(archive, name)?;
+        let before = session.files();
+        session.keep(&messages)?;
+        Ok(session.files() == before)
     }
 
     /// Keeps the file, if there is one, for as long as the session lives.
@@ -67,153 +126,78 @@ impl Kept {
             Err(error) => tracing::warn!(%error, "the archive of a session may be swept by others"),
         }
     }
-
-    /// Archives those of `messages` that are not yet.
-    fn keep(
-        &mut self,
-        archive: &Archive,
-        name: &str,
-        messages: Vec<Arc<Message>>,
-    ) -> Result<(), ArchiveError> {
-        let may_go = |message: &Arc<Message>| message.role() != Role::System && !self.has(message);
-        let new: Vec<_> = messages.into_iter().filter(may_go).collect();
-        let session = self.session(archive, name)?;
-        session.keep(&new)?;
-        let file = session.files();
-        if std::mem::replace(&mut self.file, file) != file {
-            self.ahead.clear();
-        }
-        let known = |message: &Arc<Message>| {
-            (message.id(), (Arc::downgrade(message), Digest::of_all(message)))
-        };
-        self.ahead.extend(new.iter().map(known));
-        self.hold(archive);
-        Ok(())
-    }
-
-    fn has(&self, message: &Arc<Message>) -> bool {
-        self.digest(message).is_some()
-    }
-
-    /// The digest of a message that was archived before it went.
-    fn digest(&self, message: &Arc<Message>) -> Option<Digest> {
-        let (known, digest) = self.ahead.get(&message.id())?;
-        std::ptr::eq(known.as_ptr(), Arc::as_ptr(message)).then_some(*digest)
-    }
-
-    fn forget(&mut self, gone: &[Arc<Message>]) {
-        gone.iter().for_each(|message| drop(self.ahead.remove(&message.id())));
-    }
 }
 
 impl Keeper {
+    pub(super) fn new(name: &str) -> Self {
+        let (name, opened, waiting) = (name.to_owned(), Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { name, opened, waiting }))
+    }
+
     /// Keeps what was archived of a session that goes on.
-    pub(super) fn hold(&self, archive: &Archive, name: &str) {
-        let mut kept = locked(&self.0.kept);
-        if kept.session(archive, name).is_ok() {
-            kept.hold(archive);
+    pub(super) fn hold(&self, archive: &Archive) {
+        let mut opened = locked(&self.0.opened);
+        if opened.session(archive, &self.0.name).is_ok() {
+            opened.hold(archive);
         }
     }
 
-    /// Archives `messages`, which may go soon, while nobody waits for it. What fails here is tried again, and told of,
-    /// when they go. Needs a tokio runtime. `live` are the names of sessions that a sweep has to spare.
+    /// Archives the messages of this generation of the conversation from number `from` on, which may go soon, while
+    /// nobody waits for it. What fails here is tried again, and told of, when they go. Needs a tokio runtime. `live` are
+    /// the names of sessions that a sweep has to spare.
     pub(super) fn ahead(
         &self,
         archive: &Archive,
-        name: &str,
+        (generation, from): (u64, usize),
         messages: &[Arc<Message>],
         live: impl FnOnce() -> HashSet<String> + Send + 'static,
     ) {
-        let ahead = &mut *locked(&self.0.ahead);
-        ahead.messages.extend_from_slice(messages);
-        if ahead.messages.is_empty() || std::mem::replace(&mut ahead.is_under_way, true) {
-            return;
-        }
-        let (keeper, archive, name) = (self.clone(), archive.clone(), name.to_owned());
-        tokio::task::spawn_blocking(move || {
-            while let Some(messages) = keeper.next_ahead() {
-                // Told of when it is needed, and fails again.
-                let _ = locked(&keeper.0.kept).keep(&archive, &name, messages);
-            }
-            sweep_if_due(&archive, live);
-        });
-    }
-
-    /// What is to be archived next; nothing if that is all.
-    fn next_ahead(&self) -> Option<Vec<Arc<Message>>> {
-        let ahead = &mut *locked(&self.0.ahead);
-        let messages = std::mem::take(&mut ahead.messages);
-        ahead.is_under_way = !messages.is_empty();
-        ahead.is_under_way.then_some(messages)
-    }
-
-    /// Notes where all that went from `before` stood, if that was archived ahead, and is still there; whether it is so.
-    ///
-    /// The agent waits for one line to be written, which a killed process leaves whole, and not for the disk: after a
-    /// power failure before that has it, the messages are still found by their handles, but this compaction and those
-    /// before it cannot be undone.
-    fn has_noted(
-        &self,
-        archive: &Archive,
-        name: &str,
-        before: &Conversation,
-        compaction: &Compaction,
-    ) -> bool {
-        let mut kept = match self.0.kept.try_lock() {
-            Ok(kept) => kept,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            // It is being archived just now, for which the agent's thread does not wait.
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        let is_open = kept.session(archive, name).is_ok();
-        if !is_open || !compaction.removed.iter().all(|message| kept.has(message)) {
-            return false;
-        }
-        let digest = |message: &Arc<Message>| {
-            kept.digest(message).unwrap_or_else(|| Digest::of_all(message))
-        };
-        let exchange = Exchange::between(before, &compaction.conversation, digest);
-        let noted = exchange.and_then(|exchange| kept.session.as_ref()?.note(&exchange));
-        let Some(file) = noted else { return false };
-        kept.forget(&compaction.removed);
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = file.sync_data() {
-                tracing::warn!(%error, "what a compaction gave up may not be on the disk");
-            }
-        });
-        true
+        let to = Beginning::new(archive, &self.0.name, generation, from + messages.len());
+        let what = What::Messages { messages: messages.to_vec(), from, to };
+        self.put(Work { archive: archive.clone(), what }, live);
     }
 
     /// Keeps what `compaction` gave up of `before`: as the bytes of `document`, from which it all comes back as it was, or as
-    /// messages, if there is no document. `live` are the names of sessions that a sweep has to spare.
+    /// messages, if there is no document. Where all of them are in the archive and the conversation dies with this
+    /// process, nobody waits for the line that says where they stood.
     pub(super) async fn keep(
         &self,
         archive: &Archive,
-        name: &str,
-        before: &Conversation,
+        (generation, before): (u64, &Conversation),
         compaction: &Compaction,
-        document: Option<&Arc<Document>>,
+        outlives: Outlives,
+        observers: impl FnOnce() -> Observers,
         live: impl FnOnce() -> HashSet<String> + Send + 'static,
     ) -> Result<(), ArchiveError> {
-        let gone = &compaction.removed;
-        if gone.is_empty()
-            || (document.is_none() && self.has_noted(archive, name, before, compaction))
-        {
+        if compaction.removed.is_empty() {
             return Ok(());
         }
-        let (keeper, name) = (self.clone(), name.to_owned());
-        let (kept_by, before, compaction) = (archive.clone(), before.clone(), compaction.clone());
-        let document = document.cloned();
+        let (before, after) = (before.clone(), compaction.conversation.clone());
+        let document = match outlives {
+            Outlives::As(document) => Some(document),
+            Outlives::InItsLog => None,
+            Outlives::No => {
+                let file = archive.folder().join(archive.file_name(&self.0.name));
+                let ahead = locked(&self.0.waiting).ahead.clone();
+                if ahead.is_some_and(|ahead| ahead.has_all(&file, generation, &before, &after)) {
+                    let what = What::Exchange { before, after, observers: observers() };
+                    self.put(Work { archive: archive.clone(), what }, live);
+                    return Ok(());
+                }
+                None
+            }
+        };
+        let (keeper, kept_by, compaction) = (self.clone(), archive.clone(), compaction.clone());
         let work = move || {
-            let mut kept = locked(&keeper.0.kept);
-            let session = kept.session(&kept_by, &name)?;
+            let mut opened = locked(&keeper.0.opened);
+            keeper.0.catch_up(&mut opened);
+            let session = opened.session(&kept_by, &keeper.0.name)?;
             match document {
-                None => session.exchanged(&before, &compaction.conversation)?,
+                None => session.exchanged(&before, &after)?,
                 Some(document) => session.compacted(&compacted(&document, &compaction)?)?,
             };
-            kept.forget(&compaction.removed);
-            kept.hold(&kept_by);
-            drop(kept);
+            opened.hold(&kept_by);
+            drop(opened);
             sweep_if_due(&kept_by, live);
             Ok(())
         };
@@ -222,6 +206,83 @@ impl Keeper {
             reason: "it was given up".to_owned(),
         };
         tokio::task::spawn_blocking(work).await.map_err(gave_up)?
+    }
+
+    /// Whether something waits to be archived.
+    pub(super) fn is_behind(&self) -> bool {
+        let waiting = locked(&self.0.waiting);
+        waiting.is_under_way || !waiting.works.is_empty()
+    }
+
+    /// Archives what waits for it, and waits for who does that.
+    pub(super) fn catch_up(&self) {
+        self.0.catch_up(&mut locked(&self.0.opened));
+    }
+
+    fn put(&self, work: Work, live: impl FnOnce() -> HashSet<String> + Send + 'static) {
+        let archive = work.archive.clone();
+        {
+            let waiting = &mut *locked(&self.0.waiting);
+            waiting.works.push_back(work);
+            if std::mem::replace(&mut waiting.is_under_way, true) {
+                return;
+            }
+        }
+        let keeper = self.clone();
+        tokio::task::spawn_blocking(move || {
+            keeper.catch_up();
+            sweep_if_due(&archive, live);
+        });
+    }
+}
+
+impl Inner {
+    fn catch_up(&self, opened: &mut Opened) {
+        while let Some(work) = self.next() {
+            self.archive(opened, work);
+        }
+    }
+
+    fn next(&self) -> Option<Work> {
+        let waiting = &mut *locked(&self.waiting);
+        let next = waiting.works.pop_front();
+        waiting.is_under_way = next.is_some();
+        next
+    }
+
+    fn archive(&self, opened: &mut Opened, Work { archive, what }: Work) {
+        match what {
+            What::Messages { messages, from, to } => {
+                let kept = opened.keep(&archive, &self.name, messages);
+                let ahead = &mut locked(&self.waiting).ahead;
+                // What fails is told of when the messages go, since it is tried again then.
+                *ahead = kept
+                    .is_ok_and(|is_same_file| {
+                        from == 0
+                            || is_same_file
+                                && *ahead == Some(Beginning { messages: from, ..to.clone() })
+                    })
+                    .then_some(to);
+            }
+            What::Exchange { before, after, observers } => {
+                let exchanged = opened
+                    .session(&archive, &self.name)
+                    .and_then(|session| session.exchanged(&before, &after));
+                if let Err(error) = exchanged {
+                    tracing::warn!(%error, "a compaction cannot be undone");
+                    observers.tell(|| Event::NoWayBack { error: error.to_string() });
+                }
+            }
+        }
+        opened.hold(&archive);
+    }
+}
+
+impl Drop for Inner {
+    /// A runtime that ends drops what it has not begun.
+    fn drop(&mut self) {
+        let mut opened = std::mem::take(&mut self.opened);
+        self.catch_up(opened.get_mut().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -239,4 +300,42 @@ fn compacted(document: &Document, compaction: &Compaction) -> Result<Compacted, 
         .map(|conversation| document.write(conversation, &WriteOptions::default()));
     let compacted = Compacted::read(document.format(), &before, &after, None)?;
     Ok(compacted.removed(document, &compaction.removed))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use brute_core::{MessageId, Part};
+
+    use super::*;
+    use crate::archive::{ArchiveOptions, Digest};
+
+    #[test]
+    fn what_a_runtime_did_not_come_to_is_done_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = Archive::at(folder.path(), ArchiveOptions::default());
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+        let message = Message::new(MessageId(1), Role::User, [Part::Text("a".into())]);
+        let handle = Digest::of_message(&message).handle();
+        let (free, taken) = mpsc::channel::<()>();
+        let keeper = Keeper::new("one");
+        {
+            let _runtime = runtime.enter();
+            tokio::task::spawn_blocking(move || taken.recv());
+            keeper.ahead(&archive, (0, 0), &[Arc::new(message)], HashSet::new);
+        }
+        runtime.shutdown_background();
+        assert!(archive.find(&handle, Some("one")).is_err());
+        drop(keeper);
+        // The thread drops what has not begun, and may be the last that knows of the archive.
+        drop(free);
+        let is_there = || archive.find(&handle, Some("one")).is_ok_and(|found| found.text == "a");
+        let pause = || std::thread::sleep(std::time::Duration::from_millis(10));
+        assert!((0..1_000).any(|_| {
+            pause();
+            is_there()
+        }));
+    }
 }

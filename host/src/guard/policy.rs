@@ -32,10 +32,23 @@ impl Policy {
     /// If the size of the window is not known, the summarizer cannot be made, or results cannot be capped as
     /// configured.
     pub fn of(config: &Config, model: Option<&str>) -> Result<Self, PolicyError> {
+        Self::of_ladder(config, model, |ladder| ladder)
+    }
+
+    /// The same, with what `change` makes of the ladder: one whose summarizer is
+    /// [recorded](crate::summarizers::Recorder), for instance.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn of_ladder(
+        config: &Config,
+        model: Option<&str>,
+        change: impl FnOnce(Compactor) -> Compactor,
+    ) -> Result<Self, PolicyError> {
         let room = config.room(model)?;
         let image_rule = room.model.as_ref().map(|model| model.image_rule);
         let archive = Archive::new(config.archive.clone());
-        let mut compactor = config.ladder_in(room)?;
+        let mut compactor = change(config.ladder_in(room)?);
         if archive.is_some() {
             // The configuration of the one who asks names the archive as well.
             compactor = compactor.retrieving(|message| Some(way_back(message, "")));

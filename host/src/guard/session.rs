@@ -19,7 +19,7 @@ use super::meter::Meter;
 use super::texts::Texts;
 use super::{Guard, Job, Policy, locked};
 use crate::formats::{Document, Usage};
-use crate::ladder::{Anchor, Budget, Compaction, Event, Observers, Trigger, Wire};
+use crate::ladder::{Anchor, Budget, Compaction, Event, Observers, Tally, Trigger, Wire};
 use crate::session_log::{LogError, SessionLog};
 
 /// A conversation that is kept within its window. A clone is another handle on the same conversation.
@@ -35,6 +35,8 @@ pub(super) struct Shared {
     syncing: Mutex<()>,
     keeper: Keeper,
     texts: Texts,
+    /// What its summaries took.
+    spent: Tally,
     /// Dropped last: how the layers of the session's own policy end is told to the guard's subscribers.
     guard: Guard,
 }
@@ -97,8 +99,9 @@ impl Session {
             archived: (0, 0),
         };
         let (state, flight) = (Mutex::new(state), tokio::sync::Mutex::default());
-        let (syncing, keeper, texts) = (Mutex::default(), Keeper::default(), Texts::default());
-        Self(Arc::new(Shared { name, state, flight, syncing, keeper, texts, guard }))
+        let (syncing, keeper, texts) = (Mutex::default(), Keeper::new(&name), Texts::default());
+        let spent = Tally::default();
+        Self(Arc::new(Shared { name, state, flight, syncing, keeper, texts, spent, guard }))
     }
 
     /// Keeps the full texts that the conversation names from the sweeps of others, and `new`, which it may come to
@@ -115,7 +118,7 @@ impl Session {
     pub(super) fn hold(&self) {
         self.hold_texts(None);
         if let Some(archive) = self.0.guard.policy().archive() {
-            self.0.keeper.hold(archive, self.name());
+            self.0.keeper.hold(archive);
         }
     }
 
@@ -126,6 +129,11 @@ impl Session {
     /// What subscribers are told that it is called.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// What its summaries took, since this process began with it.
+    pub fn spent(&self) -> &Tally {
+        &self.0.spent
     }
 
     /// The conversation as it is now. While the answer is alive, the first message that is appended copies the list
@@ -241,7 +249,7 @@ impl Session {
     /// If what the model is to see cannot be brought to the disk; see [`sync`](Self::sync). Never without a log.
     pub async fn before_call(&self, tools: Option<&str>) -> Result<Ready, LogError> {
         let ready = self.made_ready(tools, None).await;
-        self.sync().await?;
+        self.sync_log().await?;
         Ok(ready)
     }
 
@@ -277,6 +285,7 @@ impl Session {
             budget: due.budget,
             counter: Arc::clone(due.policy.counter()),
             keep: Arc::clone(due.policy.keep()),
+            spent: self.0.spent.clone(),
             observers: self.observers(),
         };
         // Names of the semantic conventions for generative AI of OpenTelemetry, where they have one.

@@ -23,6 +23,8 @@ pub(super) struct Ladder {
 enum Ran {
     /// One did.
     Yes,
+    /// None did, and one had a summarizer whose budget is used up.
+    OutOfBudget,
     /// All failed or were not asked.
     No,
 }
@@ -34,12 +36,15 @@ impl Ladder {
         let named = |name: &'static str| rungs.iter().filter(move |rung| rung.rung == name);
         let mut giving = named("sliding-window").chain(named("summarize")).peekable();
         let is_there = giving.peek().is_some();
-        let ran = gave_up
-            || giving.any(|rung| matches!(rung.result, RungResult::Applied | RungResult::Declined));
-        let gives_up = match (ran, is_there) {
+        let ran =
+            giving.any(|rung| matches!(rung.result, RungResult::Applied | RungResult::Declined));
+        let is_out_of_budget =
+            |rung: &RungReport| matches!(rung.result, RungResult::OutOfBudget { .. });
+        let gives_up = match (ran, rungs.iter().any(is_out_of_budget)) {
             (true, _) => Some(Ran::Yes),
-            (false, true) => Some(Ran::No),
-            (false, false) => None,
+            (false, true) => Some(Ran::OutOfBudget),
+            (false, false) if gave_up => Some(Ran::Yes),
+            (false, false) => is_there.then_some(Ran::No),
         };
         Self { gives_up, summarizes: named("summarize").next().is_some(), keeps }
     }
@@ -56,10 +61,16 @@ impl Ladder {
             BlockerKind::Summaries if !self.summarizes => {
                 "add `summarize` to the ladder, which combines them"
             }
+            BlockerKind::NewestSteps | BlockerKind::History
+                if self.gives_up == Some(Ran::OutOfBudget)
+                    && (kind == BlockerKind::History || steps > 1) =>
+            {
+                "the summarizer's budget is used up: raise `[summarizer.budget]`, or add `sliding-window` to the ladder"
+            }
             BlockerKind::NewestSteps if steps > 1 => match (self.gives_up, results) {
                 (Some(Ran::Yes), true) => "lower `keep-steps`, or cap tool results by `[truncate]`",
                 (Some(Ran::Yes), false) => "lower `keep-steps`",
-                (Some(Ran::No), _) => DID_NOT_RUN,
+                (Some(Ran::No | Ran::OutOfBudget), _) => DID_NOT_RUN,
                 (None, true) => {
                     "add `sliding-window` or `summarize` to the ladder, or cap tool results by \
                      `[truncate]`"
@@ -70,7 +81,7 @@ impl Ladder {
             BlockerKind::NewestSteps => "the newest step always stays: use a larger window",
             BlockerKind::History => match self.gives_up {
                 Some(Ran::Yes) => "lower `keep-steps`, or use a larger window",
-                Some(Ran::No) => DID_NOT_RUN,
+                Some(Ran::No | Ran::OutOfBudget) => DID_NOT_RUN,
                 None => ADD,
             },
             _ => kind.advice(),

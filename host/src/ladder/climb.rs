@@ -9,10 +9,11 @@ use tracing::field::Empty;
 use tracing::{Instrument, info_span};
 
 use super::blockers::{Ladder, TooLarge};
+use super::spending::Purse;
 use super::worker::{Answer, Generation, Lent, Reachable, Retrieval, Round, Shape, TimeLimit, ask};
 use super::{
     Budget, Compaction, Event, NotAsked, Observers, OnError, Outcome, Rung, RungReport, RungResult,
-    difference,
+    Spending, Tally, difference,
 };
 use crate::summarizers::Summarizer;
 
@@ -52,6 +53,8 @@ pub struct Compactor {
     summarizer: Option<Arc<dyn Summarizer>>,
     retrieval: Option<Arc<Retrieval>>,
     focus: Option<Arc<str>>,
+    spending: Spending,
+    session: Tally,
     observers: Observers,
 }
 
@@ -66,6 +69,8 @@ impl Compactor {
             summarizer: None,
             retrieval: None,
             focus: None,
+            spending: Spending::default(),
+            session: Tally::default(),
             observers: Observers::default(),
         }
     }
@@ -76,6 +81,12 @@ impl Compactor {
         rung.strategy.tell(&self.observers);
         self.rungs.push(rung);
         self
+    }
+
+    /// The same with other rungs.
+    #[must_use]
+    pub fn with_rungs(self, rungs: impl IntoIterator<Item = Rung>) -> Self {
+        rungs.into_iter().fold(Self { rungs: Vec::new(), ..self }, Self::rung)
     }
 
     /// No layer may touch the calls and results of these tools.
@@ -90,6 +101,24 @@ impl Compactor {
     pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.summarizer = Some(summarizer);
         self
+    }
+
+    /// What writes summaries, if anything does: for who puts a [`Recorder`](crate::summarizers::Recorder) around it.
+    pub fn asked(&self) -> Option<&Arc<dyn Summarizer>> {
+        self.summarizer.as_ref()
+    }
+
+    /// The most that summaries may take. A rung that would take more ends; what its earlier rounds did stands.
+    #[must_use]
+    pub fn spending(self, most: Spending) -> Self {
+        Self { spending: most, ..self }
+    }
+
+    /// Adds what summaries take to the tally of a session. Without that, all compactions of this compactor and its
+    /// clones are one session.
+    #[must_use]
+    pub fn in_session(self, session: Tally) -> Self {
+        Self { session, ..self }
     }
 
     /// How a model is told to get a message back that an archive will keep: words such as
@@ -282,6 +311,7 @@ impl<'c> Descent<'c> {
                 counter: Arc::clone(&compactor.counter),
                 summarizer: compactor.summarizer.clone(),
                 focus: compactor.focus.clone(),
+                purse: Purse::new(compactor.spending, compactor.session.clone()),
                 archive: compactor
                     .retrieval
                     .clone()
@@ -339,8 +369,10 @@ impl<'c> Descent<'c> {
         report.after = self.size();
         span.record("after", report.after).record("result", report.result.name());
         report.duration = begun.elapsed();
-        self.stopped |=
-            matches!(report.result, RungResult::Failed { .. }) && rung.on_error == OnError::Stop;
+        // Whoever does not want the next rung in the place of a failed one does not want it for want of money either.
+        let ended_early =
+            matches!(report.result, RungResult::Failed { .. } | RungResult::OutOfBudget { .. });
+        self.stopped |= ended_early && rung.on_error == OnError::Stop;
         report
     }
 
@@ -355,14 +387,11 @@ impl<'c> Descent<'c> {
         loop {
             let round = Instant::now();
             let layer = rung.strategy.clone();
-            let Answer { round: made, log, calls, overran } =
+            let Answer { round: made, log, calls, overran, used_up } =
                 ask(layer, self.generation.clone(), &self.lent, strain, limit).await;
             for call in calls {
-                report.summarizer_calls += 1;
-                report.summarizer_input_tokens += call.input;
-                report.summarizer_output_tokens += call.output;
-                report.summarizer_duration += call.duration;
-                self.tell(call.event(&rung.name));
+                report.summarizer.add(&call);
+                self.tell(Event::called(&rung.name, call));
             }
             for (level, message) in log {
                 self.tell(Event::Log { rung: rung.name.clone(), level, message });
@@ -375,6 +404,11 @@ impl<'c> Descent<'c> {
                 Ok(made) => made,
                 Err(error) => {
                     let kind = error.kind();
+                    if let (Some(used_up), LayerErrorKind::Summarizer) = (used_up, kind) {
+                        let told = Event::LayerOutOfBudget { rung: name, used_up, size, duration };
+                        self.tell(told);
+                        return RungResult::OutOfBudget { used_up };
+                    }
                     match kind {
                         _ if overran => health.overran(),
                         LayerErrorKind::Summarizer => {}

@@ -9,7 +9,8 @@ use brute_core::{LogLevel, Message};
 
 use serde::{Serialize, Serializer};
 
-use super::{Anchor, Limit, Outcome, WireChange};
+use super::spending::{Call, dollars};
+use super::{Anchor, Limit, Outcome, UsedUp, WireChange};
 
 /// Something that happened. Sizes are tokens of all messages where nothing else is said.
 ///
@@ -40,12 +41,24 @@ pub enum Event {
     SummarizerCalled {
         /// The rung.
         rung: String,
-        /// Tokens of the request, as the host counts.
+        /// Tokens of the request, cached ones included.
         #[serde(rename = "input-tokens")]
         input: u64,
+        /// Those of them that came from a cache.
+        #[serde(rename = "cached-tokens")]
+        cached: u64,
         /// Tokens of the answer.
         #[serde(rename = "output-tokens")]
         output: u64,
+        /// Whether these were counted here, since nobody told what is billed.
+        estimated: bool,
+        /// What it cost, in billionths of a US dollar, if that is known; in dollars as JSON.
+        #[serde(
+            rename = "cost-usd",
+            serialize_with = "dollars",
+            skip_serializing_if = "Option::is_none"
+        )]
+        cost: Option<u64>,
         /// Why there is no answer, if there is none.
         error: Option<String>,
         /// How long it took.
@@ -85,6 +98,20 @@ pub enum Event {
         /// The size, before and after.
         size: u64,
         /// How long it took to fail.
+        #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
+        duration: Duration,
+    },
+    /// A rung was not given a call of the summarizer, since that would have taken more than is allowed, and ended by
+    /// it. The conversation is as the round before left it.
+    LayerOutOfBudget {
+        /// The rung.
+        rung: String,
+        /// Which limit, and how far it is spent.
+        #[serde(flatten)]
+        used_up: UsedUp,
+        /// The size, before and after.
+        size: u64,
+        /// How long the round took.
         #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
@@ -159,6 +186,12 @@ pub enum Event {
         #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
+    /// What a compaction gave up is in the archive, each message under its handle, but where they stood could not be
+    /// written: the conversation cannot be had back as a whole.
+    NoWayBack {
+        /// Why.
+        error: String,
+    },
     /// What a compaction made could not be written to the log of the session: nothing was done.
     NotLogged {
         /// The size that was to become smaller.
@@ -182,6 +215,14 @@ pub enum Event {
         #[serde(rename = "duration-ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
+}
+
+impl Event {
+    pub(super) fn called(rung: &str, call: Call) -> Self {
+        let Call { input, cached, output, estimated, cost, duration, error } = call;
+        let rung = rung.to_owned();
+        Self::SummarizerCalled { rung, input, cached, output, estimated, cost, error, duration }
+    }
 }
 
 fn milliseconds<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {

@@ -14,6 +14,7 @@ mod gauge;
 mod layer;
 mod outcome;
 mod rung;
+mod spending;
 mod wire;
 mod worker;
 
@@ -26,4 +27,5 @@ pub use gauge::{Anchor, Gauge};
 pub use layer::Layer;
 pub use outcome::{Blocker, BlockerKind, NotAsked, Outcome, RungReport, RungResult};
 pub use rung::{Health, OnError, Rung, When};
+pub use spending::{Most, Spending, SpendingLimit, Spent, Tally, UsedUp};
 pub use wire::{Limit, Wire, WireChange, WireRoom};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::Budget;
+use super::{Budget, Spent, UsedUp};
 
 /// What came of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -175,15 +175,9 @@ pub struct RungReport {
     pub edits: usize,
     /// How many plans of it were applied.
     pub rounds: usize,
-    /// How often it asked the summarizer.
-    pub summarizer_calls: usize,
-    /// Tokens of these requests, as the host counts.
-    pub summarizer_input_tokens: u64,
-    /// Tokens of the answers.
-    pub summarizer_output_tokens: u64,
-    /// How long it waited for them.
-    #[serde(skip)]
-    pub summarizer_duration: Duration,
+    /// What it asked of the summarizer.
+    #[serde(flatten)]
+    pub summarizer: Spent,
     /// How long it took.
     #[serde(skip)]
     pub duration: Duration,
@@ -199,10 +193,7 @@ impl RungReport {
             after: 0,
             edits: 0,
             rounds: 0,
-            summarizer_calls: 0,
-            summarizer_input_tokens: 0,
-            summarizer_output_tokens: 0,
-            summarizer_duration: Duration::ZERO,
+            summarizer: Spent::default(),
             duration: Duration::ZERO,
         }
     }
@@ -223,6 +214,12 @@ pub enum RungResult {
         /// Whether it was the summarizer's failure, not the layer's own.
         summarizer: bool,
     },
+    /// It was given no more calls of the summarizer, whose budget is used up. What its earlier rounds did stands.
+    OutOfBudget {
+        /// Which limit, and how far it is spent.
+        #[serde(flatten)]
+        used_up: UsedUp,
+    },
     /// It was not asked.
     NotAsked {
         /// Why not.
@@ -237,6 +234,7 @@ impl RungResult {
             Self::Applied => "applied",
             Self::Declined => "declined",
             Self::Failed { .. } => "failed",
+            Self::OutOfBudget { .. } => "out-of-budget",
             Self::NotAsked { .. } => "not-asked",
         }
     }

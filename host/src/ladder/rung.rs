@@ -19,7 +19,7 @@ pub struct Rung {
     pub strategy: Layer,
     /// Asked only when this holds.
     pub when: Option<When>,
-    /// What happens when the layer fails, or is not asked because it kept failing.
+    /// What happens when the layer fails, is not asked because it kept failing, or ends for want of budget.
     pub on_error: OnError,
     /// How long it may take, all rounds together. No limit if there is none.
     pub timeout: Option<Duration>,
@@ -40,6 +40,12 @@ impl Rung {
             timeout: None,
             health: Health::default(),
         }
+    }
+
+    /// The same rung, whose layer has not failed yet.
+    #[must_use]
+    pub fn afresh(&self) -> Self {
+        Self { health: Health::default(), ..self.clone() }
     }
 }
 
@@ -90,7 +96,7 @@ pub struct When {
     pub above: u64,
 }
 
-/// What happens when a layer fails.
+/// What happens when a layer fails, or the budget of its summarizer is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnError {

@@ -8,16 +8,17 @@ use std::time::Duration;
 
 use brute_core::abi::panic_message;
 use brute_core::{
-    Applied, Completion, CompletionError, Conversation, Edit, Flow, Host, LayerError, LogLevel,
-    Message, MessageId, Outline, Plan, Prompt, Protection, Sizes, SummarizerLimits, TokenCounter,
-    Window,
+    Applied, Completion, CompletionError, CompletionUsage, Conversation, Edit, Flow, Host,
+    LayerError, LogLevel, Message, MessageId, Outline, Plan, Prompt, Protection, Sizes,
+    SummarizerLimits, TokenCounter, Window,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
-use super::{Budget, Event, Layer, Limit};
+use super::spending::{Call, Purse};
+use super::{Budget, Layer, Limit, UsedUp};
 use crate::summarizers::Summarizer;
 
 /// One generation of a conversation and what is known of it. A rung sees it and cannot change it.
@@ -133,6 +134,8 @@ pub(super) struct Answer {
     pub calls: Vec<Call>,
     /// Whether the time was up before there was a plan. The layer may still be at work.
     pub overran: bool,
+    /// Why it was not given a call of the summarizer, if it was not.
+    pub used_up: Option<UsedUp>,
 }
 
 /// What a rung is lent.
@@ -143,24 +146,8 @@ pub(super) struct Lent {
     pub archive: Option<Reachable>,
     /// What summaries are to dwell on.
     pub focus: Option<Arc<str>>,
-}
-
-/// A call of the summarizer: its sizes, never its words.
-pub(super) struct Call {
-    /// Tokens of the request, as the host counts.
-    pub input: u64,
-    /// Tokens of the answer.
-    pub output: u64,
-    pub duration: Duration,
-    /// Why there is no answer.
-    pub error: Option<String>,
-}
-
-impl Call {
-    pub(super) fn event(self, rung: &str) -> Event {
-        let Self { input, output, duration, error } = self;
-        Event::SummarizerCalled { rung: rung.to_owned(), input, output, error, duration }
-    }
+    /// What may be spent on summaries.
+    pub purse: Purse,
 }
 
 /// How a model gets a message back.
@@ -207,6 +194,8 @@ pub(super) async fn ask(
         counter: Arc::clone(&lent.counter),
         summarizer: lent.summarizer.clone(),
         focus: lent.focus.clone(),
+        purse: lent.purse.clone(),
+        used_up: OnceLock::new(),
         archive: lent.archive.clone().map(|archive| (archive, generation.conversation.clone())),
         runtime: Handle::current(),
         given_up: watched,
@@ -245,7 +234,8 @@ pub(super) async fn ask(
     let round = planned.unwrap_or_else(|failed| Err(LayerError::new(why_it_ended(failed))));
     let log = host.log.lock().map(|mut log| std::mem::take(&mut *log)).unwrap_or_default();
     let calls = host.calls.lock().map(|mut calls| std::mem::take(&mut *calls)).unwrap_or_default();
-    Answer { round, log, calls, overran }
+    let used_up = host.used_up.get().copied();
+    Answer { round, log, calls, overran, used_up }
 }
 
 fn why_it_ended(failed: JoinError) -> String {
@@ -271,6 +261,9 @@ struct LentHost {
     /// What was asked of the summarizer, a call that is under way among it.
     calls: Mutex<Vec<Call>>,
     focus: Option<Arc<str>>,
+    purse: Purse,
+    /// Why a call of the summarizer was not made.
+    used_up: OnceLock<UsedUp>,
     /// How many answers of the summarizer the rung waits for just now.
     waits: AtomicUsize,
 }
@@ -307,8 +300,15 @@ impl Host for LentHost {
         }
         let count = |text: &str| u64::from(self.counter.count(text));
         let input = count(&prompt.instructions) + count(&prompt.input);
-        let error = Some("given up".to_owned());
-        self.note(Call { input, output: 0, duration: Duration::ZERO, error }, false);
+        let aside = input + u64::from(prompt.max_tokens);
+        if let Err(used_up) = self.purse.set_aside(aside) {
+            self.used_up.get_or_init(|| used_up);
+            return Err(CompletionError::Failed { reason: used_up.to_string() });
+        }
+        let (duration, error) = (Duration::ZERO, Some("given up".to_owned()));
+        let call =
+            Call { input, cached: 0, output: 0, estimated: true, cost: None, duration, error };
+        self.note(call.clone(), false);
         let begun = Instant::now();
         self.waits.fetch_add(1, Ordering::Relaxed);
         let answer = self.runtime.block_on(async {
@@ -319,9 +319,20 @@ impl Host for LentHost {
             }
         });
         self.waits.fetch_sub(1, Ordering::Relaxed);
-        let output = answer.as_ref().map_or(0, |answer| count(&answer.text));
         let error = answer.as_ref().err().map(ToString::to_string);
-        self.note(Call { input, output, duration: begun.elapsed(), error }, true);
+        let call = Call { duration: begun.elapsed(), error, ..call };
+        let call = match &answer {
+            Ok(Completion { usage: Some(usage), .. }) => {
+                let &CompletionUsage { input, cached, output, cost } = usage;
+                Call { input, cached, output, estimated: false, cost, ..call }
+            }
+            Ok(Completion { text, .. }) => Call { output: count(text), ..call },
+            Err(_) => call,
+        };
+        // Who is told that a request is too long is not billed for it.
+        let is_free = matches!(answer, Err(CompletionError::TooLong { .. }));
+        self.purse.pay(aside, if is_free { 0 } else { call.input.saturating_add(call.output) });
+        self.note(call, true);
         answer
     }
 

@@ -11,6 +11,7 @@
 //! ```
 
 mod name;
+mod price;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -21,6 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::ByteSize;
 use crate::tokens::CounterKind;
 use crate::tokens::media::ImageRule;
+
+pub use price::Price;
 
 /// Who makes a model. Decides how media count where no model says otherwise.
 #[derive(
@@ -90,6 +93,9 @@ pub struct ModelEntry {
     /// How images count. Default: the provider's usual rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_rule: Option<ImageRule>,
+    /// What it costs, so that reports can say what summaries cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
 }
 
 /// One model, or a family of models that agree on all of this.
@@ -108,6 +114,9 @@ pub struct Model {
     pub ratio: f64,
     /// How its images count.
     pub image_rule: ImageRule,
+    /// What it costs, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
 }
 
 /// An entry that cannot be used.
@@ -134,6 +143,16 @@ pub enum ModelError {
         name: String,
         /// The value, as written.
         ratio: String,
+    },
+    /// A price that is none.
+    #[error("`models.\"{name}\".price.{key}` is {price}; give US dollars for a million tokens")]
+    Price {
+        /// The entry.
+        name: String,
+        /// `input`, `cached` or `output`.
+        key: &'static str,
+        /// The value, as written.
+        price: String,
     },
     /// A name without a letter or digit.
     #[error("`models.\"{name}\"` is no model name")]
@@ -239,6 +258,9 @@ impl ModelTable {
             let ratio = ratio.to_string();
             return Err(ModelError::Ratio { name, ratio });
         }
+        if let Some((of, price)) = entry.price.and_then(|price| price.fault()) {
+            return Err(ModelError::Price { name, key: of, price: price.to_string() });
+        }
         let Some(window) = entry.window.or(base.map(|base| base.window)) else {
             return Err(ModelError::NoWindow { name });
         };
@@ -254,6 +276,8 @@ impl ModelTable {
                 // Another provider has other rules.
                 .or(base.filter(|base| base.provider == provider).map(|base| base.image_rule))
                 .unwrap_or_else(|| provider.into()),
+            // A name that only begins as another one may be another model, at another price.
+            price: entry.price.or(self.models.get(&key).and_then(|own| own.price)),
         };
         Ok((key, model))
     }
@@ -265,6 +289,26 @@ impl ModelTable {
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Model> {
         self.longest(&name::normalize(name))
+    }
+
+    /// What the model of this name costs, if that is known. A name that only begins as one in the table may be of a
+    /// cheaper or dearer model; dates and `latest` say nothing of that.
+    ///
+    /// ```
+    /// use brute_host::models::ModelTable;
+    ///
+    /// let table = ModelTable::shipped();
+    /// assert_eq!(table.price("gpt-4o-2024-08-06").unwrap().output, 10.0);
+    /// assert_eq!(table.price("gpt-4o-audio-preview"), None);
+    /// ```
+    #[must_use]
+    pub fn price(&self, name: &str) -> Option<Price> {
+        let name = name::normalize(name);
+        let model = self.longest(&name)?;
+        let key = name::normalize(model.name.trim_end_matches('*'));
+        let rest = name.strip_prefix(&key)?;
+        let is_same = model.name.ends_with('*') || is_release(rest);
+        model.price.filter(|_| is_same)
     }
 
     fn longest(&self, normalized: &str) -> Option<&Model> {
@@ -300,6 +344,14 @@ impl ModelTable {
     pub fn iter(&self) -> impl Iterator<Item = &Model> {
         self.models.values()
     }
+}
+
+/// Whether a name goes on with nothing but a date, such as `-2024-08-06`, `-20250514` or `-0613`, or with `-latest`.
+fn is_release(rest: &str) -> bool {
+    let Some(release) = rest.strip_prefix(['-', '_']) else { return rest.is_empty() };
+    let is_digits = |word: &str| word.chars().all(|char| char.is_ascii_digit());
+    let year = release.split('-').next().unwrap_or_default();
+    release == "latest" || year.len() >= 4 && release.split('-').all(is_digits)
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ fn names_find_their_model_however_they_are_spelled() {
         ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
         ("claude-sonnet-4-20250514", "claude-sonnet-4"),
         ("claude-sonnet-4-5[1m]", "claude-sonnet-4-5[1m]"),
-        ("claude-opus-4-1-20250805", "claude-opus-4"),
+        ("claude-opus-4-1-20250805", "claude-opus-4-1"),
         ("claude-opus-4-7", "claude-opus-4-7"),
         ("openrouter/anthropic/claude-3.5-sonnet:beta", "claude-3-5-sonnet"),
         ("anthropic/claude-opus-5.5", "claude-opus-5-5"),
@@ -167,5 +167,56 @@ proptest! {
         if let Ok(table) = table.with_overrides([(name.clone(), entry)]) {
             prop_assert_eq!(table.find(name.trim().trim_end_matches('*')).map(|model| model.window), Some(9));
         }
+    }
+}
+
+#[test]
+fn a_price_is_that_of_the_very_model() {
+    let table = ModelTable::shipped();
+    let input = |name: &str| table.price(name).map(|price| price.input);
+    for (name, price) in [
+        ("gpt-4o", Some(2.5)),
+        ("openrouter/openai/gpt-4o-2024-08-06", Some(2.5)),
+        ("gpt-4-0613", Some(30.0)),
+        ("claude-3-5-haiku-latest", Some(0.8)),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", None),
+        ("claude-sonnet-4-5@20250929", Some(3.0)),
+        ("gpt-5-pro", None),
+        ("gpt-4o-audio-preview", None),
+        ("claude-opus-4-9", None),
+        ("claude-sonnet-4-5[1m]", None),
+        ("qwen2.5-coder", None),
+        ("nobody-knows", None),
+    ] {
+        assert_eq!(input(name), price, "{name}");
+    }
+    for model in table.iter() {
+        let fault = model.price.and_then(|price| price.fault());
+        assert_eq!(fault, None, "{}", model.name);
+        let dearer = model.price.is_none_or(|price| {
+            price.cached.is_none_or(|cached| cached < price.input) && price.input < price.output
+        });
+        assert!(dearer, "{}", model.name);
+    }
+}
+
+#[test]
+fn a_user_says_what_a_model_costs() {
+    let price = |input| Some(Price { input, cached: None, output: 2.0 });
+    let entry = |input| ModelEntry { price: price(input), ..ModelEntry::default() };
+    let with = |name: &str, entry| ModelTable::shipped().with_overrides([(name.to_owned(), entry)]);
+    let ours = ModelEntry { window: Some(8_000), ..entry(1.0) };
+    assert_eq!(with("ours", ours).unwrap().price("ours"), price(1.0));
+    let family = with("gpt-4o-*", entry(1.0)).unwrap();
+    assert_eq!(family.price("gpt-4o-audio-preview"), price(1.0));
+    assert_eq!(family.price("gpt-4o").unwrap().input, 2.5);
+    let wider = ModelEntry { window: Some(256_000), ..ModelEntry::default() };
+    assert_eq!(with("gpt-4o", wider).unwrap().price("gpt-4o").unwrap().input, 2.5);
+    for wrong in [-1.0, f64::NAN, f64::INFINITY] {
+        let errors = with("gpt-4o", entry(wrong)).unwrap_err();
+        assert!(
+            errors[0].to_string().starts_with("`models.\"gpt-4o\".price.input` is "),
+            "{errors:?}"
+        );
     }
 }

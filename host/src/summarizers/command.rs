@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process;
 
-use super::{BoxFuture, LEAST_WINDOW, MOST_OUTPUT, Summarizer};
+use super::{BoxFuture, BudgetOptions, LEAST_WINDOW, MOST_OUTPUT, Summarizer};
 use crate::quantity::Span;
 use crate::system::words_of;
 use crate::truncation::sequences;
@@ -44,6 +44,9 @@ pub struct CommandOptions {
     #[serde(default = "default_window")]
     #[schemars(range(min = 1024))]
     pub window: u32,
+    /// The most that summaries may take, those of its fallbacks included.
+    #[serde(default, skip_serializing_if = "BudgetOptions::is_empty")]
+    pub budget: BudgetOptions,
 }
 
 fn default_timeout() -> Span {
@@ -93,7 +96,7 @@ impl Command {
             let at = error.utf8_error().valid_up_to();
             self.failed(format_args!("wrote something that is not UTF-8, from byte {at} on"))
         })?;
-        Ok(Completion { text, stop: Stop::End })
+        Ok(Completion::new(text, Stop::End))
     }
 
     async fn run(&self, prompt: &Prompt) -> Result<Vec<u8>, CompletionError> {
@@ -275,7 +278,8 @@ mod tests {
     fn command(words: &[&str], timeout: u64) -> Command {
         let command = words.iter().map(|word| (*word).to_owned()).collect();
         let timeout = Span::from_secs(timeout);
-        Command::build(CommandOptions { command, timeout, window: 2_000 }).unwrap()
+        let budget = BudgetOptions::default();
+        Command::build(CommandOptions { command, timeout, window: 2_000, budget }).unwrap()
     }
 
     fn ask(command: &Command, prompt: &Prompt) -> Result<Completion, CompletionError> {
@@ -298,7 +302,7 @@ mod tests {
     fn a_program_that_does_not_read_is_fine() {
         let long = Prompt { input: "word ".repeat(200_000), ..prompt() };
         let answer = ask(&command(&["sh", "-c", "echo gist"], 20), &long).unwrap();
-        assert_eq!(answer, Completion { text: "gist\n".into(), stop: Stop::End });
+        assert_eq!(answer, Completion::new("gist\n", Stop::End));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use brute_core::{Completion, CompletionError, Prompt, Stop, SummarizerLimits};
+use brute_core::{Completion, CompletionError, CompletionUsage, Prompt, Stop, SummarizerLimits};
 
 use super::{BoxFuture, Summarizer};
 
@@ -19,14 +19,27 @@ impl InOrder {
 
     async fn ask(&self, prompt: &Prompt) -> Result<Completion, CompletionError> {
         let mut reasons = Vec::new();
+        let mut wasted: Option<CompletionUsage> = None;
         for summarizer in &self.all {
             let reason = match summarizer.complete(prompt).await {
-                Ok(answer) => match answer.stop {
-                    Stop::End if !answer.text.trim().is_empty() => return Ok(answer),
-                    Stop::End => "answered nothing".to_owned(),
-                    Stop::Length => "its answer was cut at its length limit".to_owned(),
-                    Stop::ToolCall => "wanted to call a tool instead of answering".to_owned(),
-                },
+                Ok(answer) => {
+                    // What cannot be used costs as much.
+                    let usage = match (wasted, answer.usage) {
+                        (Some(wasted), Some(usage)) => Some(wasted.and(usage)),
+                        (wasted, usage) => usage.or(wasted),
+                    };
+                    match answer.stop {
+                        Stop::End if !answer.text.trim().is_empty() => {
+                            return Ok(Completion { usage, ..answer });
+                        }
+                        _ => wasted = usage,
+                    }
+                    match answer.stop {
+                        Stop::End => "answered nothing".to_owned(),
+                        Stop::Length => "its answer was cut at its length limit".to_owned(),
+                        Stop::ToolCall => "wanted to call a tool instead of answering".to_owned(),
+                    }
+                }
                 // Nothing is wrong with it, and a smaller request is what helps.
                 Err(error @ CompletionError::TooLong { .. }) => return Err(error),
                 Err(CompletionError::Failed { reason }) => reason,
@@ -94,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_next_is_asked_only_where_there_is_no_answer() {
-        let answer = |text: &str, stop| Ok(Completion { text: text.to_owned(), stop });
+        let answer = |text: &str, stop| Ok(Completion::new(text, stop));
         let failed = |reason: &str| Err(CompletionError::Failed { reason: reason.to_owned() });
         let (fine, other) = (answer("fine", Stop::End), answer("other", Stop::End));
         let too_long = Err(CompletionError::TooLong { limit: Some(512) });

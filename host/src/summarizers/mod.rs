@@ -2,21 +2,26 @@
 //!
 //! `openai` and `anthropic` ask a model behind a server, `command` asks any program, `extract` picks lines by an
 //! algorithm. `[summarizer]` in `brute.toml` chooses one, and `[[fallback]]` who is asked where it gives no
-//! answer: [`SummarizerOptions`].
+//! answer: [`SummarizerOptions`]. A [`Recorder`] writes down what any of them is asked and answers, and a [`Replay`]
+//! answers the same without it.
 
+mod budget;
 mod command;
 mod extract;
 mod fallback;
 mod options;
+mod recording;
 mod server;
 
 use std::pin::Pin;
 
 use brute_core::{Completion, CompletionError, Prompt, SummarizerLimits};
 
+pub use budget::BudgetOptions;
 pub use command::{Command, CommandOptions};
 pub use extract::{Extract, ExtractOptions};
 pub use options::SummarizerOptions;
+pub use recording::{Difference, Recorder, RecordingError, Replay};
 pub use server::ServerOptions;
 pub(crate) use server::is_variable;
 

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::fallback::InOrder;
 use super::server::{Interface, Server, ServerOptions};
-use super::{BoxFuture, Command, CommandOptions, Extract, ExtractOptions, Summarizer};
+use super::{
+    BoxFuture, BudgetOptions, Command, CommandOptions, Extract, ExtractOptions, Summarizer,
+};
 use crate::models::ModelTable;
 use crate::truncation::sequences::plain;
 
@@ -30,6 +32,23 @@ pub enum SummarizerOptions {
 }
 
 impl SummarizerOptions {
+    /// How much summaries may take.
+    pub fn budget(&self) -> &BudgetOptions {
+        match self {
+            Self::Openai(options) | Self::Anthropic(options) => &options.budget,
+            Self::Command(options) => &options.budget,
+            Self::Extract(options) => &options.budget,
+        }
+    }
+
+    /// The server that is asked, if one is.
+    pub(crate) fn server(&self) -> Option<&ServerOptions> {
+        match self {
+            Self::Openai(options) | Self::Anthropic(options) => Some(options),
+            Self::Command(_) | Self::Extract(_) => None,
+        }
+    }
+
     /// The summarizer that these options describe. `counter` is the one that measures conversations, `models`
     /// know the windows that are left out. Its answers have no terminal sequences in them, nor control characters
     /// but newline and tab.
@@ -41,6 +60,7 @@ impl SummarizerOptions {
         counter: Arc<dyn TokenCounter>,
         models: &ModelTable,
     ) -> Result<Arc<dyn Summarizer>, OptionsError> {
+        self.budget().check()?;
         let server = |interface, options: &ServerOptions| {
             Server::build(interface, options.clone(), models).map(|server| Arc::new(Plain(server)))
         };
@@ -48,7 +68,7 @@ impl SummarizerOptions {
             Self::Openai(options) => server(Interface::Openai, options)?,
             Self::Anthropic(options) => server(Interface::Anthropic, options)?,
             Self::Command(options) => Arc::new(Plain(Command::build(options.clone())?)),
-            Self::Extract(ExtractOptions {}) => Arc::new(Plain(Extract::new(counter))),
+            Self::Extract(ExtractOptions { .. }) => Arc::new(Plain(Extract::new(counter))),
         })
     }
 

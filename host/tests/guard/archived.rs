@@ -1,12 +1,14 @@
 //! Most of what a compaction gives up is archived before the compaction, while the model is at work.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use brute_core::{Approximate, Message, Part, Role, ToolCall, ToolResult};
 use brute_host::archive::{Archive, ArchiveOptions, Digest};
-use brute_host::guard::{Guard, Session};
+use brute_host::guard::{Guard, Session, Told};
+use brute_host::ladder::Event;
 
 use super::{WINDOW, policy, steps};
 
@@ -59,6 +61,16 @@ async fn compacted(session: &Session, first: usize) -> Vec<Arc<Message>> {
     unreachable!()
 }
 
+/// A compaction that is due by the newest step alone.
+async fn compacted_at_once(session: &Session) -> Vec<Arc<Message>> {
+    let text = "word ".repeat(60_000);
+    let call = ToolCall { id: "large".into(), name: "read".into(), arguments: "{}".into() };
+    let result = ToolResult { call: "large".into(), text, media: Vec::new(), is_error: false };
+    session.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
+    session.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
+    session.before_call(None).await.unwrap().compaction.unwrap().removed
+}
+
 #[tokio::test]
 async fn a_compaction_waits_for_nothing_that_was_archived_ahead() {
     let folder = tempfile::tempdir().unwrap();
@@ -84,12 +96,7 @@ async fn a_compaction_waits_for_nothing_that_was_archived_ahead() {
         std::fs::read_to_string(file).unwrap().matches("\"record\":\"message\"").count()
     };
     let before = messages(&file);
-    let text = "word ".repeat(60_000);
-    let call = ToolCall { id: "large".into(), name: "read".into(), arguments: "{}".into() };
-    let result = ToolResult { call: "large".into(), text, media: Vec::new(), is_error: false };
-    session.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
-    session.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
-    let removed = session.before_call(None).await.unwrap().compaction.unwrap().removed;
+    let removed = compacted_at_once(&session).await;
     assert_eq!(messages(&file), before);
     are_found(&archive, "near", &removed);
     session.replace(steps(150)).unwrap();
@@ -99,6 +106,7 @@ async fn a_compaction_waits_for_nothing_that_was_archived_ahead() {
     for round in 1..4 {
         let removed = compacted(&session, round * 1_000).await;
         are_found(&archive, "near", &removed);
+        session.sync().await.unwrap();
         let original = archive.original("near", &session.conversation()).unwrap();
         assert_eq!((original.compactions, original.damage), (round, vec![]));
         assert_eq!(original.conversation.messages()[..begun.len()], *begun.messages());
@@ -109,6 +117,66 @@ async fn a_compaction_waits_for_nothing_that_was_archived_ahead() {
             assert_eq!(text.matches(&format!("\"digest\":\"{digest}\"")).count(), 1);
         }
     }
+}
+
+/// A session near a compaction, all of which is in `archive`, and the file that it is in.
+async fn archived_ahead(guard: &Guard, archive: &Archive) -> (Session, PathBuf) {
+    let session = guard.resume("one", steps(150));
+    assert!(session.before_call(None).await.unwrap().compaction.is_none());
+    let file = archive.folder().join("one.jsonl");
+    settled(&file, 10_000).await;
+    step(&session, 0);
+    (session, file)
+}
+
+fn guard(archive: &Archive) -> Guard {
+    Guard::new(policy(WINDOW, Arc::new(Approximate)).with_archive(archive.clone()))
+}
+
+#[tokio::test]
+async fn nobody_waits_for_who_has_the_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path(), ArchiveOptions::default());
+    let guard = guard(&archive);
+    let (session, file) = archived_ahead(&guard, &archive).await;
+    let other = File::open(&file).unwrap();
+    other.lock().unwrap();
+    let compacted = tokio::time::timeout(Duration::from_secs(60), compacted_at_once(&session));
+    let removed = compacted.await.expect("it does not wait");
+    assert!(!has_way_back(&file));
+    other.unlock().unwrap();
+    session.sync().await.unwrap();
+    are_found(&archive, "one", &removed);
+    let original = archive.original("one", &session.conversation()).unwrap();
+    assert_eq!((original.compactions, original.damage), (1, vec![]));
+}
+
+fn has_way_back(file: &Path) -> bool {
+    std::fs::read_to_string(file).unwrap().contains("\"record\":\"exchange\"")
+}
+
+#[tokio::test]
+async fn a_way_back_that_cannot_be_written_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"), ArchiveOptions::default());
+    let guard = guard(&archive);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&told);
+    guard
+        .subscribe(move |told: &Told| {
+            if let Event::NoWayBack { error } = &*told.event {
+                listener.lock().unwrap().push(error.clone());
+            }
+        })
+        .unwrap();
+    let (session, _) = archived_ahead(&guard, &archive).await;
+    std::fs::rename(archive.folder(), folder.path().join("moved")).unwrap();
+    std::fs::write(archive.folder(), "a file").unwrap();
+    compacted_at_once(&session).await;
+    session.sync().await.unwrap();
+    assert!(guard.flush(Duration::from_secs(60)));
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    assert!(told.len() == 1 && told[0].contains("archive"), "{told:?}");
 }
 
 #[tokio::test]

@@ -147,6 +147,7 @@ async fn a_long_run_stays_in_its_window_and_compacts_when_it_is_due_and_only_the
     known.dedup();
     assert!(known.len() >= 2 + 2 * 2_000, "{}", known.len());
     // And the archive gives back all that was said.
+    session.sync().await.unwrap();
     let original = archive.original("long", &session.conversation()).unwrap();
     assert_eq!(
         (original.compactions, original.flaws, original.damage),

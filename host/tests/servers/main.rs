@@ -8,4 +8,6 @@ mod ladder;
 mod model;
 mod peer;
 mod private;
+mod recorded;
 mod retries;
+mod spending;

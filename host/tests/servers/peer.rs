@@ -37,7 +37,8 @@ impl Speaks {
         }
     }
 
-    /// An answer with this text, which ended for this reason (in OpenAI's words).
+    /// An answer with this text, which ended for this reason (in OpenAI's words). It bills 900 tokens, 300 of them from
+    /// a cache, and 40.
     pub(crate) fn answer(self, text: &str, finish: &str) -> Value {
         match self {
             Self::Openai => {
@@ -48,7 +49,10 @@ impl Speaks {
                     _ => Value::Null,
                 };
                 let message = json!({ "role": "assistant", "content": text, "tool_calls": calls });
-                json!({ "choices": [{ "index": 0, "message": message, "finish_reason": finish }] })
+                let usage = json!({ "prompt_tokens": 900, "completion_tokens": 40,
+                    "prompt_tokens_details": { "cached_tokens": 300 } });
+                let choice = json!({ "index": 0, "message": message, "finish_reason": finish });
+                json!({ "choices": [choice], "usage": usage })
             }
             Self::Anthropic => {
                 let reason = match finish {
@@ -61,7 +65,9 @@ impl Speaks {
                     { "type": "thinking", "thinking": "hm", "signature": "x" },
                     { "type": "text", "text": text },
                 ]);
-                json!({ "type": "message", "role": "assistant", "content": content, "stop_reason": reason })
+                let usage = json!({ "input_tokens": 600, "cache_read_input_tokens": 300, "output_tokens": 40 });
+                json!({ "type": "message", "role": "assistant", "content": content, "stop_reason": reason,
+                    "usage": usage })
             }
         }
     }

@@ -122,8 +122,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<String, &'static str> {
-        let completion = Completion { text: text.to_owned(), stop: Stop::End };
-        summary_in(&completion)
+        summary_in(&Completion::new(text, Stop::End))
     }
 
     #[test]
@@ -149,7 +148,7 @@ mod tests {
             assert!(read(text).is_err(), "{text}");
         }
         for stop in [Stop::Length, Stop::ToolCall] {
-            assert!(summary_in(&Completion { text: "Goal: half".into(), stop }).is_err());
+            assert!(summary_in(&Completion::new("Goal: half", stop)).is_err());
         }
     }
 

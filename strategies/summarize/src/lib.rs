@@ -37,7 +37,7 @@ use crate::stretch::{LEAST_ANSWER, Stretch, Sum, Terms, Unit};
 /// The answer takes at most this share of the summarizer's window; the rest is for the record.
 const ANSWER_SHARE: u64 = 4;
 
-/// How often a request that the summarizer finds too long is made smaller and sent again.
+/// How often a request that the summarizer finds too long is made smaller and sent again. `max-tokens` says so, too.
 const RETRIES: usize = 3;
 
 /// This share of the summarizer's window stays free: its tokenizer is seldom the one that counts here.
@@ -52,7 +52,8 @@ pub struct Options {
     #[schemars(range(min = 1))]
     pub keep_steps: u32,
     /// The longest summary, in tokens, at least 64. A summary is never longer than half of what it
-    /// replaces, nor than a quarter of the summarizer's window.
+    /// replaces, nor than a quarter of the summarizer's window. A request that the summarizer finds too
+    /// long is made smaller, by what it says it takes, and sent again, at most three times.
     #[schemars(range(min = 64))]
     pub max_tokens: u32,
     /// What the summarizer is told: what matters in your sessions, what must never be left out. May have
@@ -223,6 +224,11 @@ impl Round<'_, '_> {
     fn plan(&self, request: &Request, answer: &str) -> Result<Plan, LayerError> {
         let gone = Sum::of(&request.units).gone;
         let answer = sections::without_kept(answer);
+        if sections::ends_early(&answer) {
+            let message =
+                "the summary says nothing but the objective: its other sections are missing";
+            return Err(LayerError::summarizer(message));
+        }
         let answered = self.count(&answer);
         if answered + request.terms.overhead >= gone {
             return Err(not_smaller(answered, gone));
@@ -261,13 +267,16 @@ impl Round<'_, '_> {
         Ok(Plan { edits: self.edits(&request.units, text), flow: Flow::Again })
     }
 
-    /// The answer with an objective, and without paths that nobody named.
+    /// The answer with an objective, and without paths that nobody named. One that took up the headings has all of
+    /// them, if there is room; one in prose, none but that: the sections that are kept without the summarizer stand
+    /// behind both.
     fn checked(&self, answer: &str, request: &Request) -> String {
         let missing = missing_sections(answer);
         if !missing.is_empty() {
             let missing = missing.join("`, `");
             self.host.log(LogLevel::Info, &format!("the summary has no section `{missing}`"));
         }
+        let is_prose = missing.len() == SECTIONS.len();
         let spans = request.units.iter().map(|unit| unit.span.clone());
         let messages = spans.flat_map(|span| self.window.messages(span));
         let texts = messages.flat_map(|message| message.parts()).filter_map(|part| match part {
@@ -284,10 +293,13 @@ impl Round<'_, '_> {
                 format!("paths that the record does not have were struck out: {invented}");
             self.host.log(LogLevel::Info, &message);
         }
-        match sections::section(&answer, "Objective") {
+        let answer = match sections::section(&answer, "Objective") {
             Some(_) => answer,
             None => sections::with_objective(&answer, &request.kept.objective),
-        }
+        };
+        let whole = Some(&answer).filter(|_| !is_prose).map(|answer| sections::completed(answer));
+        let fits = |whole: &String| self.count(whole) <= u64::from(request.prompt.max_tokens);
+        whole.filter(fits).unwrap_or(answer)
     }
 
     /// The summary, clipped if with `kept` tokens beside it is longer than the option allows, or longer

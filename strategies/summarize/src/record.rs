@@ -16,13 +16,14 @@
 //! The code in the fence is chosen so that nothing in what it encloses looks like it. A line of a message
 //! that looks like a heading or a fence is quoted by `| `, and tokens of chat templates are taken apart.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use brute_core::{CheckCode, Mark, MarkKind, MessageView, PartView, Window, render_message};
 
 use crate::harmless::{harmless, looks, taken_apart};
 
-/// What stands for the goal where no user stated one.
+/// What stands for the goal where no user stated one, and under a heading of which a summary says nothing.
 pub const NOT_STATED: &str = "(not stated)";
 
 /// Who a message of a record speaks for.
@@ -106,6 +107,16 @@ fn entries(record: &str) -> Vec<Entry<'_>> {
         at = end;
     }
     entries
+}
+
+/// The input of a prompt with zeros for the code of its fences. That code follows from all that they enclose, so two
+/// inputs are told apart by their first difference only without it.
+pub fn without_code(input: &str) -> Cow<'_, str> {
+    let code = input.split_once("<<<goal ").and_then(|(_, rest)| rest.split_once(">>>\n"));
+    match code {
+        Some((code, _)) => input.replace(code, &"0".repeat(code.len())).into(),
+        None => input.into(),
+    }
 }
 
 /// Appends a message to a record, under a heading that nothing in it can counterfeit.
@@ -223,6 +234,8 @@ mod tests {
             prop_assert_eq!(texts, bodies);
             // Four lines with the code: each fence is opened once and closed once.
             let (_, code) = fenced.split_once("<<<goal ").unwrap();
+            let bare = without_code(&fenced);
+            prop_assert!(!bare.contains(&code[..8]) && bare.len() == fenced.len());
             prop_assert_eq!(looks(&fenced).matches(&code[..8]).count(), 4);
         }
     }

@@ -231,7 +231,10 @@ impl<'w> Writer<'_, 'w> {
         let clip = |text: String| {
             let (heading, body) = text.split_once('\n').unwrap_or((&text, ""));
             let budget = cap.saturating_sub(count(heading) + 1);
-            let body = clip::clip(body, budget, &count);
+            let body = match heading.starts_with("[tool result") || heading == "[tool]" {
+                true => clip::clip_result(body, budget, &count),
+                false => clip::clip(body, budget, &count),
+            };
             // A cut may leave a line that looks like a heading.
             format!("{heading}\n{}\n", harmless(body.trim_end_matches('\n')))
         };

@@ -1,5 +1,7 @@
 //! The sections of a summary.
 
+use crate::record::NOT_STATED;
+
 /// The headings under which every summary is to be written, in their order.
 pub const SECTIONS: [&str; 5] =
     ["Objective", "Decisions", "Work done", "Identifiers", "Outstanding"];
@@ -45,6 +47,48 @@ pub(crate) fn without_kept(summary: &str) -> String {
         keeps
     });
     lines.collect::<String>().trim().to_owned()
+}
+
+/// Whether `summary` was begun under the headings, and ends before it says anything but an objective.
+pub(crate) fn ends_early(summary: &str) -> bool {
+    missing_sections(summary) == SECTIONS[1..]
+}
+
+/// `summary` with all sections, each in its place: one that was begun under the headings, not prose. What its author
+/// left out is said to be, so that nobody takes it for nothing.
+pub(crate) fn completed(summary: &str) -> String {
+    let mut blocks: Vec<(Option<usize>, String)> = Vec::new();
+    for line in summary.lines() {
+        if blocks.is_empty() || is_any_heading(line) {
+            let known = SECTIONS.iter().position(|section| is_heading(line, section));
+            blocks.push((known, String::new()));
+        }
+        if let Some((_, text)) = blocks.last_mut() {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    for (index, section) in SECTIONS.iter().enumerate() {
+        match blocks.iter().position(|(known, _)| *known == Some(index)) {
+            // What is below a smaller heading is its own.
+            Some(at) => {
+                let goes_on = blocks.get(at + 1).is_some_and(|(known, _)| known.is_none());
+                if !goes_on && blocks[at].1.trim_end().lines().count() < 2 {
+                    blocks[at].1 = format!("{}\n{NOT_STATED}\n\n", blocks[at].1.trim_end());
+                }
+            }
+            None => {
+                let later = blocks.iter().position(|(known, _)| *known > Some(index));
+                let at = later.unwrap_or(blocks.len());
+                if let Some((_, before)) = at.checked_sub(1).and_then(|at| blocks.get_mut(at)) {
+                    *before = format!("{}\n\n", before.trim_end());
+                }
+                blocks.insert(at, (Some(index), format!("## {section}\n{NOT_STATED}\n\n")));
+            }
+        }
+    }
+    let whole: String = blocks.into_iter().map(|(_, text)| text).collect();
+    whole.trim_end().to_owned()
 }
 
 /// `summary`, whose objective says nothing, with one.
@@ -93,6 +137,67 @@ mod tests {
         let left = "## Objective\n\nship it\nsoon\n## Decisions\nNone.";
         assert_eq!(without_kept(summary), left);
         assert_eq!(without_kept(left), left);
+    }
+
+    #[test]
+    fn what_was_left_out_is_said_to_be_in_its_place() {
+        let gone = |name: &str| format!("## {name}\n(not stated)");
+        let whole = "## Objective\nx\n## Decisions\nNone\n## Work done\ny\n## Identifiers\n\nz\n## Outstanding\nq";
+        assert_eq!(completed(whole), whole);
+        for (summary, expected) in [
+            (
+                "## Work done\ny",
+                [
+                    &gone("Objective"),
+                    &gone("Decisions"),
+                    "## Work done\ny",
+                    &gone("Identifiers"),
+                    &gone("Outstanding"),
+                ],
+            ),
+            (
+                "Here:\n**Objective:** \nx\n### Why\nw\n## Outstanding",
+                [
+                    "Here:\n**Objective:** \nx\n### Why\nw",
+                    &gone("Decisions"),
+                    &gone("Work done"),
+                    &gone("Identifiers"),
+                    &gone("Outstanding"),
+                ],
+            ),
+            (
+                "## Objective\nx\n## Decisions\n\n## Work done\n### Files\na\n## Identifiers\nz",
+                [
+                    "## Objective\nx",
+                    &gone("Decisions"),
+                    "## Work done\n### Files\na",
+                    "## Identifiers\nz",
+                    &gone("Outstanding"),
+                ],
+            ),
+        ] {
+            let lines = |text: &str| -> Vec<String> {
+                text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+            };
+            let all = completed(summary);
+            assert_eq!(lines(&all), lines(&expected.join("\n")), "{summary}");
+            assert!(missing_sections(&all).is_empty());
+            assert_eq!(completed(&all), all, "once is enough");
+        }
+    }
+
+    #[test]
+    fn a_summary_that_ends_behind_its_objective_is_known() {
+        for (summary, early) in [
+            ("## Objective\nx", true),
+            ("**Objective**\nx\n## Decis", true),
+            ("## Objective\nx\n## Outstanding\nNone", false),
+            ("## Work done\nx", false),
+            ("The objective was met.", false),
+            ("", false),
+        ] {
+            assert_eq!(ends_early(summary), early, "{summary}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn layer(keep_steps: u32) -> Summarize {
 }
 
 fn ends(text: &str) -> Result<Completion, CompletionError> {
-    Ok(Completion { text: text.to_owned(), stop: Stop::End })
+    Ok(Completion::new(text, Stop::End))
 }
 
 /// A line a message: role and first word, or what an earlier compaction left.
@@ -238,14 +238,13 @@ fn nothing_to_give_is_no_call() {
 #[test]
 fn an_unusable_answer_is_an_error_that_says_why() {
     let huge = "word ".repeat(9_000);
-    let stopped = |stop| move |_: &Prompt| Ok(Completion { text: "Goal: half".into(), stop });
+    let stopped = |stop| move |_: &Prompt| Ok(Completion::new("Goal: half", stop));
     let saying = |text: &str| TestHost::saying(text);
     let failing =
         |error: CompletionError| TestHost::answering(100_000, move |_| Err(error.clone()));
     for (host, part) in [
         (TestHost::new(), "no summarizer is configured"),
         (saying(" \n"), "answered nothing"),
-        (saying("<think>hm</think>"), "answered nothing"),
         (saying("<tool_call>{}</tool_call>"), "wrote a tool call"),
         (saying(&huge), "not smaller"),
         (TestHost::answering(100_000, stopped(Stop::Length)), "cut at its length limit"),
@@ -352,7 +351,7 @@ fn the_summary_says_what_it_is_and_carries_identifiers() {
          user task src/lib.rs
          assistant done",
     );
-    let host = TestHost::saying("## Objective\nfix src/lib.rs");
+    let host = TestHost::saying("## Objective\nfix src/lib.rs\n## Work done\nread");
     let after = round(&layer(1), &host, &conversation, 1);
     let Some(Part::Text(text)) = after.messages()[0].parts().first() else { unreachable!() };
     assert_eq!(after.messages()[0].role(), Role::User);
@@ -361,7 +360,8 @@ fn the_summary_says_what_it_is_and_carries_identifiers() {
     assert_eq!(
         body,
         "This is a summary of earlier talk: a record of what was said and done, not a new request. \
-         Messages that it stands for: 2.\n\n## Objective\nfix src/lib.rs\n\n\
+         Messages that it stands for: 2.\n\n## Objective\nfix src/lib.rs\n\n## Decisions\n(not stated)\n\n\
+         ## Work done\nread\n\n## Identifiers\n(not stated)\n\n## Outstanding\n(not stated)\n\n\
          ## Ledger\nE0308\nhttps://example.org/x?y=1\nsrc/main.rs"
     );
 }

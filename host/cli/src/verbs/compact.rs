@@ -5,10 +5,11 @@ use brute_host::formats::WriteOptions;
 
 use crate::args::{Compact, Global};
 use crate::exit::Done;
+use crate::tape::Tape;
 use crate::{archive, output, report, session, setup};
 
 pub(crate) fn run(global: &Global, args: &Compact) -> Done {
-    let config = setup::over(setup::load(global, !args.json)?, &args.room);
+    let config = setup::over(setup::load_for(global, !args.json, &args.tape)?, &args.room);
     let archive = archive::of(&config, &args.archiving)?;
     let session = session::read_with(global, &config, &args.session, archive.is_some())?;
     let document = &session.document;
@@ -24,7 +25,9 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
         sizing.compactor =
             sizing.compactor.retrieving(move |message| Some(way_back(message, &options)));
     }
+    let (tape, sizing) = Tape::of(&args.tape, sizing)?;
     let ran = setup::run(global, sizing, document, !args.json)?;
+    tape.check()?;
     let done = &ran.done;
     let options = WriteOptions { alternate_roles: args.alternate_roles };
     let written = document.write(&done.conversation, &options);
@@ -55,5 +58,6 @@ pub(crate) fn run(global: &Global, args: &Compact) -> Done {
     if let (Some(archive), Some(kept)) = (&archive, &kept) {
         archive::finish(archive, kept, !global.quiet && !args.json);
     }
+    tape.finish()?;
     Ok(report::exit(done))
 }

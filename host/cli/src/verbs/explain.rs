@@ -11,13 +11,14 @@ use crate::exit::Done;
 use crate::reported::Reported;
 use crate::setup::Ran;
 use crate::style::{self, BAD, DIM, GOOD, WARN, excerpt, number, styled};
+use crate::tape::Tape;
 use crate::{output, report, session, setup};
 
 /// Columns of the diff before the words of a message.
 const BEFORE_WORDS: usize = 37;
 
 pub(crate) fn run(global: &Global, args: &Explain) -> Done {
-    let config = setup::over(setup::load(global, true)?, &args.room);
+    let config = setup::over(setup::load_for(global, true, &args.tape)?, &args.room);
     let session = session::read(global, &config, &args.session)?;
     let document = &session.document;
     if !global.quiet {
@@ -28,13 +29,16 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     let sizing = setup::sizing(config, args.room.to, document)?.focusing(focus);
     let kind = sizing.kind;
     let reported = Reported::of(&session, &sizing, args.reported);
+    let (tape, sizing) = Tape::of(&args.tape, sizing)?;
     let ran = setup::run(global, sizing, document, true)?;
+    tape.check()?;
     let done = &ran.done;
     if args.json {
         let written = document.write(&done.conversation, &WriteOptions::default());
         let messages = session.messages_in(&written)?;
         let report = report::Report::of(document, &ran, messages);
         output::json(&Explained { report, provider: reported })?;
+        tape.finish()?;
         return Ok(report::exit(done));
     }
     let mut text = report::heading(&session::name(&args.session.file), document, &ran);
@@ -50,6 +54,7 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
         text.push_str(&diff(document, &ran));
     }
     output::text(&text)?;
+    tape.finish()?;
     Ok(report::exit(done))
 }
 

@@ -63,7 +63,7 @@ fn a_summarizer_that_fails_costs_nothing() {
 
         rung       result  before  after  saved  edits  calls time
      1  summarize  failed   1,584  1,584      0      0      1 [time]
-    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 0 out, [time]
+    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 0 out (estimated), [time]
     failed `summarize`: the summarizer answered nothing
 
     not fitted: no layer could give anything, 1,084 over
@@ -103,7 +103,7 @@ fn a_summarizer_that_works_makes_it_fit() {
 
         rung       result   before  after  saved  edits  calls time
      1  summarize  applied   1,584    141  1,443      1      1 [time]
-    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 9 out, [time]
+    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 9 out (estimated), [time]
 
     fitted: 141 tokens, 1,443 saved
     ");
@@ -186,6 +186,58 @@ fn a_file_that_came_with_a_folder_runs_no_program() {
       = help: put `[summarizer]` into your own file, or name this one by `--config`
     "#);
     assert_eq!(place.names(), ["brute.toml", "long.json"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_came_with_a_folder_grants_no_budget() {
+    let place = Place::with([("long.json", &long())]).with_own_file();
+    place.write("own.toml", format!("[summarizer]\n{}\n", command(r#""echo", "so""#)));
+    place.write("brute.toml", "[summarizer.budget]\nmax-calls = 1_000\n");
+    let ended = place.brute("compact long.json --window 8k --to 500");
+    insta::assert_snapshot!(ended.said(), @"
+    exit 2
+    error: a file that was only found here cannot say how much summaries may take
+     --> brute.toml:1:1
+      |
+    1 | [summarizer.budget]
+      | ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: put `[summarizer]` into your own file, or name this one by `--config`
+    ");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_budget_that_is_used_up_is_said() {
+    let place = Place::new();
+    let summarizer = command(r#""echo", "All reports were read; none had news.""#);
+    let budget = "window = 1_500\n[summarizer.budget]\nmax-calls = 1";
+    let ended = summarize(&place, &format!("{summarizer}\n{budget}"), "");
+    insta::assert_snapshot!(ended.said(), @"
+    exit 1
+    long.json: 33 messages, 1,584 tokens
+    openai-chat (bare array), counted by o200k
+    window 8,000, compaction at 501, down to 500, tool schemas and framing take 3
+
+        rung       result         before  after  saved  edits  calls time
+     1  summarize  out of budget   1,584  1,178    406      1      1 [time]
+    asked `summarize`: 1 call of the summarizer, 949 tokens in, 9 out (estimated), [time]
+    ended `summarize`: the summarizer's budget is used up: `max-calls` allows 1 call
+
+    not fitted: 1,178 tokens, 406 saved, still 678 over
+    in the way:
+          1,048  older turns that no layer gave up (messages 0, 10 to 29): the
+                 summarizer's budget is used up: raise `[summarizer.budget]`, or add
+                 `sliding-window` to the ladder
+             62  summaries of earlier compactions: lower `max-tokens` of `summarize`
+             59  the newest steps (messages 30, 32): the summarizer's budget is used
+                 up: raise `[summarizer.budget]`, or add `sliding-window` to the
+                 ladder
+    ");
+    let report = summarize(&place, &format!("{summarizer}\n{budget}"), "--json").err_json();
+    let result = &report["rungs"][0]["result"];
+    assert_eq!((&result["kind"], &result["limit"]), (&"out-of-budget".into(), &"max-calls".into()));
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl Fake {
                     continue;
                 }
             };
-            return Ok(Completion { text, stop });
+            return Ok(Completion::new(text, stop));
         }
         // One that is made of several models says what each of them said.
         match reasons.len() {

@@ -62,7 +62,7 @@ async fn what_is_kept_and_who_summarizes_is_in_the_compactor() {
     let config = config(&format!("{base}{summarize}"));
     let document = read(&config, &json);
     let done = config.compactor(&document).unwrap().compact(document.conversation().clone()).await;
-    assert!(done.rungs[0].summarizer_calls > 0, "{:?}", done.rungs);
+    assert!(done.rungs[0].summarizer.calls > 0, "{:?}", done.rungs);
 }
 
 #[test]

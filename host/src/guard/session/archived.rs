@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Due, Session, locked};
 use crate::archive::ArchiveError;
 use crate::formats::Document;
+use crate::guard::keep::Outlives;
 use crate::ladder::Compaction;
 
 impl Session {
@@ -24,7 +25,7 @@ impl Session {
         let messages = conversation.messages().get(from..).unwrap_or_default();
         if !messages.is_empty() {
             let guard = self.0.guard.clone();
-            self.0.keeper.ahead(archive, self.name(), messages, move || guard.names());
+            self.0.keeper.ahead(archive, (state.generation, from), messages, move || guard.names());
         }
         state.archived = (state.generation, state.conversation.len());
     }
@@ -37,9 +38,14 @@ impl Session {
         document: Option<&Arc<Document>>,
     ) -> Result<(), ArchiveError> {
         let Some(archive) = due.policy.archive() else { return Ok(()) };
+        let outlives = match document {
+            Some(document) => Outlives::As(Arc::clone(document)),
+            None if locked(&self.0.state).log.is_some() => Outlives::InItsLog,
+            None => Outlives::No,
+        };
         let guard = self.0.guard.clone();
-        let live = move || guard.names();
-        let before = &due.conversation;
-        self.0.keeper.keep(archive, self.name(), before, compaction, document, live).await
+        let (before, live) = ((due.generation, &due.conversation), move || guard.names());
+        let observers = || self.observers();
+        self.0.keeper.keep(archive, before, compaction, outlives, observers, live).await
     }
 }

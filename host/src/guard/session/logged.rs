@@ -24,12 +24,22 @@ pub enum SessionError {
 }
 
 impl Session {
-    /// Waits until all that the conversation says is on the disk, as [`before_call`](Self::before_call) does: for the
-    /// end of a run. Costs nothing where nothing is new, or where there is no log.
+    /// Waits until all that the conversation says, and what its compactions gave up, is on the disk: for the end of a
+    /// run, and before the conversation is kept elsewhere. Costs nothing where nothing is new.
     ///
     /// # Errors
-    /// If it cannot be brought there. The log is then closed: nothing can be appended until it is opened again.
+    /// If the log cannot be brought there. It is then closed: nothing can be appended until it is opened again.
     pub async fn sync(&self) -> Result<(), LogError> {
+        if self.0.keeper.is_behind() {
+            let keeper = self.0.keeper.clone();
+            // What fails is told to subscribers.
+            let _ = tokio::task::spawn_blocking(move || keeper.catch_up()).await;
+        }
+        self.sync_log().await
+    }
+
+    /// Waits until all that the conversation says is on the disk. Costs nothing where there is no log.
+    pub(super) async fn sync_log(&self) -> Result<(), LogError> {
         if self.unsynced()?.is_none() {
             return Ok(());
         }

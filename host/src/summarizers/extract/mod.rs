@@ -19,7 +19,7 @@ use brute_summarize::record::{Entry, Record, Speaker};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BoxFuture, Summarizer};
+use super::{BoxFuture, BudgetOptions, Summarizer};
 use candidates::{Candidate, IDENTIFIERS, candidates};
 
 /// What of the length each section may take before the others had theirs, in percent.
@@ -28,10 +28,14 @@ const SHARES: [u32; 5] = [22, 12, 12, 40, 14];
 /// So many lines in a row that do not fit end a section: what follows is less important anyway.
 const MISFITS: usize = 16;
 
-/// What `[summarizer]` says with `backend = "extract"`: nothing more.
+/// What `[summarizer]` says with `backend = "extract"`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ExtractOptions {}
+pub struct ExtractOptions {
+    /// The most that summaries may take, those of its fallbacks included.
+    #[serde(default, skip_serializing_if = "BudgetOptions::is_empty")]
+    pub budget: BudgetOptions,
+}
 
 /// Picks the lines of a record that carry identifiers, decisions, errors and results.
 #[derive(Clone)]
@@ -162,7 +166,7 @@ impl Summarizer for Extract {
         &'a self,
         prompt: &'a Prompt,
     ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
-        Box::pin(async { Ok(Completion { text: self.summary(prompt)?, stop: Stop::End }) })
+        Box::pin(async { Ok(Completion::new(self.summary(prompt)?, Stop::End)) })
     }
 }
 

@@ -19,7 +19,7 @@ fn host() -> TestHost {
     let extract = extract();
     let window = extract.limits().window;
     TestHost::answering(window, move |prompt| {
-        Ok(Completion { text: extract.summary(prompt)?, stop: Stop::End })
+        Ok(Completion::new(extract.summary(prompt)?, Stop::End))
     })
 }
 

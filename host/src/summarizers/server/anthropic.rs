@@ -3,6 +3,8 @@
 use brute_core::{Completion, Prompt, Stop};
 use serde_json::{Value, json};
 
+use crate::formats::Format;
+
 /// The version of the interface, which every request has to name.
 pub(super) const VERSION: &str = "2023-06-01";
 
@@ -32,5 +34,7 @@ pub(super) fn reply(answer: &Value) -> Result<Completion, String> {
         "refusal" => return Err("refused to summarize".into()),
         other => return Err(super::ended_oddly(other)),
     };
-    Ok(Completion { text, stop })
+    let cached = answer["usage"]["cache_read_input_tokens"].as_u64();
+    let usage = super::usage(Format::Anthropic, answer, cached);
+    Ok(Completion { text, stop, usage })
 }

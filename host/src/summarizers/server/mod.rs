@@ -16,14 +16,17 @@ mod thoughts;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use brute_core::{Completion, CompletionError, OptionsError, Prompt, Stop, SummarizerLimits};
+use brute_core::{
+    Completion, CompletionError, CompletionUsage, OptionsError, Prompt, Stop, SummarizerLimits,
+};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Client, Response, Url, redirect};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{BoxFuture, MOST_OUTPUT, Summarizer};
-use crate::models::ModelTable;
+use crate::formats::{Format, Usage};
+use crate::models::{ModelTable, Price};
 use crate::shown::shown;
 use fault::{Again, Fault, Private};
 use openai::LengthName;
@@ -69,6 +72,8 @@ pub(super) struct Server {
     /// Host and port, for messages.
     shown: String,
     window: u64,
+    /// What the model costs, if that is known.
+    price: Option<Price>,
     options: ServerOptions,
     /// Made with the first request: it reads the system's certificates.
     client: OnceLock<Client>,
@@ -87,9 +92,10 @@ impl Server {
         let url = options.url(interface.path())?;
         options.check()?;
         let window = options.limit(models)?;
+        let price = models.price(&options.model);
         let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
         let shown = format!("{}{port}", url.host_str().unwrap_or_default());
-        Ok(Self { interface, url, shown, window, options, client: OnceLock::new() })
+        Ok(Self { interface, url, shown, window, price, options, client: OnceLock::new() })
     }
 
     /// Asks until there is an answer, or until asking is over.
@@ -303,8 +309,19 @@ impl Server {
             };
             return Err(format!("answered nothing{thought}"));
         }
-        Ok(Completion { text, ..reply })
+        let usage = reply.usage.map(|usage| {
+            let cost = self.price.map(|price| price.of(&usage));
+            CompletionUsage { cost, ..usage }
+        });
+        Ok(Completion { text, usage, ..reply })
     }
+}
+
+/// What the server says that it bills, of which `cached` came from a cache.
+fn usage(format: Format, answer: &Value, cached: Option<u64>) -> Option<CompletionUsage> {
+    let Usage { input, output } = Usage::read(format, &answer["usage"])?;
+    let cached = cached.unwrap_or_default().min(input);
+    Some(CompletionUsage { input, cached, output, cost: None })
 }
 
 /// How a reply ended that is not known to be whole.

@@ -3,6 +3,8 @@
 use brute_core::{Completion, Prompt, Stop};
 use serde_json::{Value, json};
 
+use crate::formats::Format;
+
 /// The name that servers know for the longest reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LengthName {
@@ -76,5 +78,9 @@ pub(super) fn reply(answer: &Value) -> Result<Completion, String> {
         }
         other => return Err(super::ended_oddly(other)),
     };
-    Ok(Completion { text, stop })
+    // The second one is DeepSeek's.
+    let cached = ["/usage/prompt_tokens_details/cached_tokens", "/usage/prompt_cache_hit_tokens"];
+    let cached = cached.iter().find_map(|place| answer.pointer(place)?.as_u64());
+    let usage = super::usage(Format::OpenaiChat, answer, cached);
+    Ok(Completion { text, stop, usage })
 }

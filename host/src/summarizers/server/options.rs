@@ -1,5 +1,7 @@
 //! What `[summarizer]` says of a server with a model.
 
+use std::net::IpAddr;
+
 use brute_core::OptionsError;
 use reqwest::Url;
 use schemars::JsonSchema;
@@ -7,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::models::ModelTable;
 use crate::quantity::Span;
-use crate::summarizers::LEAST_WINDOW;
+use crate::summarizers::{BudgetOptions, LEAST_WINDOW};
 
 /// More tries than this are no help to anybody.
 const MOST_RETRIES: u32 = 10;
@@ -48,6 +50,9 @@ pub struct ServerOptions {
     #[serde(default = "default_retries")]
     #[schemars(range(max = 10))]
     pub retries: u32,
+    /// The most that summaries may take, those of its fallbacks included.
+    #[serde(default, skip_serializing_if = "BudgetOptions::is_empty")]
+    pub budget: BudgetOptions,
 }
 
 fn default_timeout() -> Span {
@@ -83,8 +88,20 @@ impl ServerOptions {
         Ok(url)
     }
 
+    /// The host, if everybody on the way to it can read what is sent: another machine, without TLS.
+    pub(crate) fn open_host(&self) -> Option<String> {
+        let url = Url::parse(&self.base_url).ok().filter(|url| url.scheme() == "http")?;
+        let host = url.host_str()?;
+        let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        let is_here = match address {
+            Ok(address) => address.is_loopback(),
+            Err(_) => host == "localhost" || host.ends_with(".localhost"),
+        };
+        (!is_here).then(|| host.to_owned())
+    }
+
     /// The variable that holds the key, if one is named.
-    pub(super) fn key_variable(&self) -> Option<&str> {
+    pub(crate) fn key_variable(&self) -> Option<&str> {
         self.api_key_env.as_deref().filter(|name| !name.is_empty())
     }
 
@@ -160,6 +177,7 @@ mod tests {
             max_tokens: None,
             timeout: default_timeout(),
             retries: default_retries(),
+            budget: BudgetOptions::default(),
         }
     }
 

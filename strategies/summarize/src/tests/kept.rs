@@ -45,7 +45,8 @@ fn what_the_user_laid_down_is_kept_in_the_users_words() {
         let ledger = section(&text, "Ledger").unwrap();
         assert!(ledger.contains("changed: src/a.txt\n") && ledger.contains("E0308"), "{text}");
     }
-    let named = summary_of("## Objective\nBuild the parser. Never touch Cargo.lock.");
+    let named =
+        summary_of("## Objective\nBuild the parser. Never touch Cargo.lock.\n## Work done\nit");
     assert_eq!(section(&named, "The user said"), Some("- No, not that."));
 }
 
@@ -56,11 +57,16 @@ fn an_objective_is_there_whatever_the_answer_says() {
         ("part", "- Build the parser."),
         ("## Objective\nNone\n## Decisions\ntabs", "- Build the parser."),
         ("## Objective\n\n## Work done\nall", "- Build the parser."),
-        ("**Objective:**\nship", "ship"),
+        ("**Objective:**\nship\n**Work done**\nall", "ship"),
     ] {
         let text = summary_of(answer);
         assert_eq!(section(&text, "Objective").unwrap().lines().next(), Some(objective), "{text}");
     }
+    let prose = summary_of("part");
+    assert_eq!(crate::missing_sections(&prose), crate::SECTIONS[1..], "prose stays prose");
+    let begun = summary_of("## Work done\nparts");
+    assert!(crate::missing_sections(&begun).is_empty(), "{begun}");
+    assert_eq!(section(&begun, "Outstanding"), Some("(not stated)"), "{begun}");
     let decided = summary_of("## Objective\nNone\n## Decisions\ntabs");
     assert_eq!(section(&decided, "Decisions"), Some("tabs"));
 }
@@ -187,4 +193,13 @@ proptest! {
         prop_assert!(section(body, "Objective").is_some(), "{body}");
         prop_assert!(!body.contains("src/made/up.rs"));
     }
+}
+
+#[test]
+fn a_summary_of_nothing_but_its_objective_is_refused() {
+    let conversation = notation::conversation(super::LONG);
+    let host = TestHost::saying("## Objective\nBuild the parser.");
+    let error = host.plan(&layer(1), &conversation, 1).unwrap_err();
+    assert_eq!(error.kind(), LayerErrorKind::Summarizer);
+    assert!(error.to_string().contains("says nothing but the objective"), "{error}");
 }

@@ -121,7 +121,7 @@ error: `[summarizer]` has no key `command` with `backend = "extract"`
 3 | command = ["x"]
   | ^^^^^^^
   |
-  = help: known keys: `backend`
+  = help: known keys: `backend`, `budget`
 "#);
 said!(rung_without_layer, "[[ladder]]\nkeep-steps = 2\n", @r#"
 error: a rung names no layer

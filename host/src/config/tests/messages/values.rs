@@ -382,3 +382,45 @@ fn every_quantity_out_of_range_is_pointed_at_and_says_what_is_allowed() {
         }
     }
 }
+
+said!(a_budget_of_nothing, "[summarizer]\nbackend = \"extract\"\n[summarizer.budget]\nmax-calls = 0\nsession-max-token = 5\n", @"
+error: `max-calls` is 0, expected a whole number of at least 1
+ --> brute.toml:4:13
+  |
+4 | max-calls = 0
+  |             ^
+  |
+  = help: `max-calls`: the most calls of the summarizer in one compaction, at least 1
+
+error: `[summarizer.budget]` has no key `session-max-token`
+ --> brute.toml:5:1
+  |
+5 | session-max-token = 5
+  | ^^^^^^^^^^^^^^^^^
+  |
+  = help: did you mean `session-max-tokens`?
+");
+said!(a_budget_of_a_fallback, "[summarizer]\nbackend = \"extract\"\n[[fallback]]\nbackend = \"extract\"\nbudget = { max-calls = 5 }\n", @"
+error: a fallback has no budget of its own
+ --> brute.toml:5:10
+  |
+5 | budget = { max-calls = 5 }
+  |          ^^^^^^^^^^^^^^^^^
+  |
+  = help: put it into `[summarizer.budget]`, which is for all of them together
+");
+said!(a_price_that_is_none, "[models.gpt-4o]\nprice = { input = -1.0, output = 2 }\n[models.o3]\nprice = { input = 1 }\n", @"
+error: `input` is -1, expected a number, 0 or more
+ --> brute.toml:2:19
+  |
+2 | price = { input = -1.0, output = 2 }
+  |                   ^^^^
+  |
+  = help: `input`: what a million tokens cost that are sent, in US dollars
+
+error: `price` needs `output`
+ --> brute.toml:4:9
+  |
+4 | price = { input = 1 }
+  |         ^^^^^^^^^^^^^
+");

@@ -1,0 +1,185 @@
+//! Replays of sessions whose answer is known.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::Arc;
+
+use brute_core::{
+    Approximate, Configure, Conversation, Edit, Host, LayerError, MessageView, Part, Plan, Role,
+    Strategy, ToolCall, ToolResult, Window,
+};
+use brute_host::ladder::{Budget, Compactor, Rung};
+use brute_host::replay::{Law, Recorded, Replay, Run, orders};
+use brute_host::summarizers::Extract;
+use brute_host::truncation::{TruncateOptions, Truncator};
+use brute_sliding_window::SlidingWindow;
+use brute_summarize::Summarize;
+use brute_tool_results::ToolResults;
+
+const WINDOW: u64 = 3_000;
+
+/// A request, and steps that read one file after the other. Step `again` speaks of the file of step 0.
+fn session(steps: usize, again: usize) -> Conversation {
+    let mut conversation = Conversation::default();
+    conversation.push(Role::System, [Part::Text("be brief".into())]).unwrap();
+    conversation.push(Role::User, [Part::Text("read all of it, for HTTP-4711".into())]).unwrap();
+    for number in 0..steps {
+        let id = format!("c{number}");
+        let call = ToolCall {
+            id: id.clone(),
+            name: "read".into(),
+            arguments: format!("{{\"path\":\"src/part{number}.rs\"}}"),
+        };
+        let said = match number == again {
+            true => "As src/hidden/first.rs says, there is more.",
+            false => "Next.",
+        };
+        let said = [Part::Text(said.into()), Part::ToolCall(call)];
+        conversation.push(Role::Assistant, said).unwrap();
+        let named = if number == 0 { "see src/hidden/first.rs " } else { "" };
+        let text = format!("{named}{}", "word ".repeat(250));
+        let result = ToolResult { call: id, text, media: Vec::new(), is_error: false };
+        conversation.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
+    }
+    conversation
+}
+
+fn ladder(names: &[&str]) -> Compactor {
+    let budget = Budget::new(WINDOW, 200, 2_000, 1_200).unwrap();
+    let compactor = Compactor::new(Arc::new(Approximate), budget)
+        .summarizer(Arc::new(Extract::new(Arc::new(Approximate))));
+    names.iter().fold(compactor, |compactor, name| {
+        compactor.rung(match *name {
+            "tool-results" => Rung::new(*name, ToolResults::default()),
+            "sliding-window" => Rung::new(*name, SlidingWindow::default()),
+            "summarize" => Rung::new(*name, Summarize::build(Default::default()).unwrap()),
+            _ => Rung::new(*name, AfterPlaceholders),
+        })
+    })
+}
+
+fn level_one() -> Truncator {
+    Truncator::new(TruncateOptions { spill: None, ..TruncateOptions::default() }).unwrap()
+}
+
+async fn runs(names: &[&str], conversation: Conversation, orders: Vec<Vec<usize>>) -> Vec<Run> {
+    let replay = Replay::new(ladder(names), level_one()).checked();
+    replay.run(&Recorded::new(conversation), orders).await
+}
+
+#[tokio::test]
+async fn what_is_needed_and_gone_is_missed() {
+    let compacted =
+        |run: &Run| run.compactions.iter().map(|one| one.recall.all).collect::<Vec<_>>();
+    for (names, is_kept) in [(["sliding-window"], false), (["summarize"], true)] {
+        let all = runs(&names, session(40, 30), vec![vec![0]]).await;
+        let recalls = compacted(&all[0]);
+        assert!(recalls.len() > 1, "{recalls:?}");
+        // It is needed for as long as nobody said it again: that is, before step 30.
+        let before: Vec<_> =
+            all[0].compactions.iter().map(|one| one.message <= 2 + 2 * 30).collect();
+        for (recall, is_before) in recalls.iter().zip(&before) {
+            assert_eq!(recall.needed, u64::from(*is_before), "{names:?}: {recalls:?}");
+            let kept = u64::from(*is_before && is_kept);
+            assert_eq!(recall.kept, kept, "{names:?}: {recalls:?}");
+        }
+        let by_origin = all[0].compactions[0].recall;
+        assert_eq!((by_origin.in_results.needed, by_origin.said_by_people.needed), (1, 0));
+    }
+    // What the task says is always there, and no merit of a ladder.
+    let all = runs(&["sliding-window"], session(40, 1_000), vec![vec![0]]).await;
+    assert!(all[0].compactions.iter().all(|one| one.recall.all.needed == 0));
+}
+
+#[tokio::test]
+async fn an_archive_makes_what_went_reachable() {
+    let replay =
+        |is_archived| Replay::new(ladder(&["tool-results"]), level_one()).archived(is_archived);
+    for is_archived in [false, true] {
+        let recorded = Recorded::new(session(40, 30));
+        let runs = replay(is_archived).run(&recorded, vec![vec![0]]).await;
+        let first = &runs[0].compactions[0].recall.all;
+        assert_eq!((first.needed, first.kept), (1, 0));
+        assert_eq!(first.reachable, u64::from(is_archived));
+    }
+}
+
+#[tokio::test]
+async fn orders_together_do_what_each_does_alone() {
+    let names = ["tool-results", "sliding-window", "summarize"];
+    let together = runs(&names, session(60, 40), orders(3, 0)).await;
+    assert_eq!(together.len(), 6);
+    for (run, order) in together.iter().zip(orders(3, 0)) {
+        let alone = runs(&names, session(60, 40), vec![order]).await;
+        let without_time = |run: &Run| {
+            let mut run = run.clone();
+            run.milliseconds = 0.0;
+            for rung in run.compactions.iter_mut().flat_map(|one| &mut one.rungs) {
+                rung.duration = Default::default();
+                rung.summarizer.duration = Default::default();
+            }
+            run
+        };
+        assert_eq!(without_time(run), without_time(&alone[0]));
+        assert_eq!(run.totals().violations, 0);
+        assert_eq!(run.totals().over_window, 0);
+        assert_eq!(run.totals().calls, 60);
+    }
+    let digests: std::collections::HashSet<_> = together.iter().map(|run| &run.digest).collect();
+    assert!(digests.len() > 1 && digests.len() < 6, "{digests:?}");
+}
+
+#[tokio::test]
+async fn a_cache_has_what_the_last_request_began_with() {
+    let replay = Replay::new(ladder(&["sliding-window"]), level_one());
+    let recorded = Recorded::new(session(40, 1_000));
+    let whole = replay.uncompacted(&recorded).await;
+    for pair in whole.calls.windows(2) {
+        assert_eq!(pair[1].cached, if pair[0].size < 1_024 { 0 } else { pair[0].size });
+    }
+    assert!(whole.totals().over_window > 0 && whole.compactions.is_empty());
+    let run = &replay.run(&recorded, vec![vec![0]]).await[0];
+    let after: Vec<_> = run.compactions.iter().map(|one| one.message).collect();
+    for call in run.calls.iter().skip(1).filter(|call| call.size > 1_400) {
+        // Instructions and task alone are less than is cached.
+        assert_eq!(call.cached == 0, after.contains(&call.message), "{call:?}");
+    }
+    assert!(run.totals().peak <= WINDOW - 200);
+}
+
+#[tokio::test]
+async fn a_layer_that_fails_in_one_order_alone_is_found_and_the_fault_shrunk() {
+    let names = ["tool-results", "after-placeholders", "sliding-window"];
+    let replay = Replay::new(ladder(&names), level_one()).checked();
+    let recorded = Recorded::new(session(60, 1_000));
+    let runs = replay.run(&recorded, orders(3, 0)).await;
+    for run in &runs {
+        let place = |name: &str| run.order.iter().position(|rung| rung == name).unwrap();
+        // Placeholders of the first compaction meet every order of the second.
+        let first = &run.compactions[0];
+        let fails = !first.violations.is_empty();
+        let is_asked_with_placeholders = place("tool-results") < place("after-placeholders")
+            && first.rungs.len() > place("after-placeholders");
+        assert_eq!(fails, is_asked_with_placeholders, "{:?}", run.order);
+    }
+    let (at, run) = runs.iter().enumerate().find(|(_, run)| run.totals().violations > 0).unwrap();
+    let failed = run.compactions.iter().find_map(|one| one.failing.as_ref()).unwrap();
+    let order = &orders(3, 0)[at];
+    let smallest = replay.shrunk(failed, order, Law::LayersDoNotFail).await;
+    assert!(smallest.len() <= 6 && smallest.len() < failed.len(), "{smallest:?}");
+}
+
+/// Fails on the placeholders of another layer, as one does that was never tried below it.
+struct AfterPlaceholders;
+
+impl Strategy for AfterPlaceholders {
+    fn plan(&self, window: &Window<'_>, _host: &dyn Host) -> Result<Plan, LayerError> {
+        let is_placeholder = |message: MessageView<'_>| {
+            message.result().is_some_and(|(_, result)| result.text.starts_with("[brute:"))
+        };
+        match window.all().any(is_placeholder) {
+            true => Ok(Plan::of(vec![Edit::Drop { span: 0..usize::MAX }])),
+            false => Ok(Plan::decline()),
+        }
+    }
+}
