@@ -22,5 +22,6 @@ mod cli {
     mod samples;
     mod sizes;
     mod summarizer;
+    mod transcripts;
     mod trust;
 }

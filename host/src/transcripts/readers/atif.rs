@@ -83,7 +83,7 @@ impl Trajectory {
             },
             "tool_call" => {
                 let [id, tool, input] = step.fields(["tool_id", "tool", "input"]);
-                match (id.and_then(View::string), tool) {
+                match (id.and_then(View::string), tool.filter(|tool| tool.is_string())) {
                     (Some(id), Some(tool)) => {
                         let (name, arguments) = (tool.raw().to_owned(), arguments(input));
                         log.push(entry(vec![Part::Call(Call { id, name, arguments })]));

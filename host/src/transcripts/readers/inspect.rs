@@ -93,6 +93,7 @@ fn entry(message: View<'_>, line: usize) -> Result<Entry, (&'static str, &'stati
             true => Some(function),
             false => function.get("name"),
         });
+        let name = name.filter(|name| name.is_string());
         if let (Some(id), Some(name)) = (id.and_then(View::string), name) {
             let given = given.or_else(|| function.and_then(|function| function.get("arguments")));
             let (name, arguments) = (name.raw().to_owned(), arguments(given));
