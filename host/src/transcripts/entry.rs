@@ -161,6 +161,23 @@ impl Part {
         matches!(self, Self::Thought { .. } | Self::Block { kind: Block::Thought, .. })
     }
 
+    /// About how long it is in a request, in bytes.
+    pub(super) fn len(&self) -> usize {
+        const AROUND: usize = 96;
+        let text = match self {
+            Self::Text(text) | Self::Block { raw: text, .. } | Self::Image(Image::Url(text)) => {
+                text.len()
+            }
+            Self::Thought { text, signature } => {
+                text.len() + signature.as_ref().map_or(0, String::len)
+            }
+            Self::Image(Image::Data { data, .. }) => data.len(),
+            Self::Call(call) => call.arguments.len(),
+            Self::Result(answer) => answer.content.iter().map(Self::len).sum(),
+        };
+        AROUND + text
+    }
+
     /// Whether only Anthropic's format has a place for it.
     pub(super) fn wants_anthropic(&self) -> bool {
         matches!(self, Self::Thought { signature: Some(_), .. } | Self::Block { .. })
