@@ -11,6 +11,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
+use crate::verbs::orderings::Orderings;
+use crate::verbs::replay::Replay;
+
 /// Keeps an agent's conversation within the model's window.
 #[derive(Debug, Parser)]
 #[command(name = "brute", version, max_term_width = 100, after_help = crate::exit::HELP)]
@@ -57,6 +60,10 @@ pub(crate) enum Verb {
     Restore(Restore),
     /// Show how large a conversation is, by turn, role and tool
     Count(Count),
+    /// Show what ladders would have done to recorded sessions, call by call
+    Replay(Replay),
+    /// Show what each order of a ladder does to recorded sessions
+    Orderings(Orderings),
     /// Cap a tool result; the full text goes to disk
     Truncate(Truncate),
     /// Check the configuration
@@ -425,7 +432,7 @@ fn formats() -> impl TypedValueParser<Value = Reading> {
 }
 
 /// A number of tokens: `32000`, `32_000`, `32k`, `1m`.
-fn tokens(text: &str) -> Result<u64, String> {
+pub(crate) fn tokens(text: &str) -> Result<u64, String> {
     let plain = text.trim().to_ascii_lowercase().replace('_', "");
     let (digits, unit) = match plain.strip_suffix(['k', 'm']) {
         Some(digits) if plain.ends_with('k') => (digits, 1_000.0),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Done; a conversation fits.
     Fitted = 0,
-    /// Done, but the conversation is still above target, or was not restored byte for byte.
+    /// Done, but the conversation is still above target, was not restored byte for byte, or a replay broke a law.
     NotFitted = 1,
     /// The command line or `brute.toml` cannot be used.
     Configuration = 2,
@@ -25,7 +25,8 @@ pub(crate) enum Exit {
 pub(crate) const HELP: &str = "\
 Exit codes:
   0   done; the conversation fits (or needed nothing)
-  1   done, but the conversation is still above target, or was not restored byte for byte
+  1   done, but the conversation is still above target, was not restored byte for byte, or a
+      replay broke a law or sent a request over the window
   2   the command line or brute.toml cannot be used
   3   the input cannot be read or is no conversation, or the output or the archive cannot be
       written; nothing was handed out

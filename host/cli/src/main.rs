@@ -5,6 +5,7 @@ mod args;
 mod exit;
 mod output;
 mod progress;
+mod replays;
 mod report;
 mod reported;
 mod session;
@@ -49,6 +50,8 @@ fn run(cli: &Cli) -> Done {
         Verb::Explain(args) => verbs::explain::run(&cli.global, args),
         Verb::Restore(args) => verbs::restore::run(&cli.global, args),
         Verb::Count(args) => verbs::count::run(&cli.global, args),
+        Verb::Replay(args) => verbs::replay::run(&cli.global, args),
+        Verb::Orderings(args) => verbs::orderings::run(&cli.global, args),
         Verb::Truncate(args) => verbs::truncate::run(&cli.global, args),
         Verb::Check(args) => verbs::check::run(&cli.global, args),
         Verb::Layers(args) => verbs::layers::run(&cli.global, args),

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::output;
+use crate::style::number;
 
 /// A compaction that is done by then shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -52,6 +53,13 @@ impl Progress {
     pub(crate) fn follow(&self, event: &Event) {
         match event {
             Event::LayerStart { rung } => self.bar.set_message(format!("asking `{}`", shown(rung))),
+            Event::SummarizerWrites { rung, output } => {
+                let (rung, output) = (shown(rung), number(*output));
+                self.bar.set_message(format!("asking `{rung}`: {output} tokens of a summary"));
+            }
+            Event::SummarizerCalled { rung, .. } => {
+                self.bar.set_message(format!("asking `{}`", shown(rung)));
+            }
             Event::Log { rung, level: LogLevel::Warn, message } => {
                 self.keep(rung, message.clone());
             }
@@ -76,6 +84,11 @@ impl Progress {
     /// Says how many bytes were read.
     pub(crate) fn reading(&self, read: u64) {
         self.bar.set_message(format!("reading, {} MB so far", read / 1_000_000));
+    }
+
+    /// The same, in words that are made now.
+    pub(crate) fn tell(&self, what: String) {
+        self.bar.set_message(what);
     }
 
     /// Leaves the terminal as it was. What the rungs warned of, which the line on the terminal would have

@@ -121,6 +121,19 @@ impl Compactor {
         Self { session, ..self }
     }
 
+    /// The same, counted by another counter.
+    pub(crate) fn counted_by(self, counter: Arc<dyn TokenCounter>) -> Self {
+        Self { counter, ..self }
+    }
+
+    /// The same with another summarizer in front of the one that it has.
+    pub(crate) fn summarized_by(
+        self,
+        by: impl FnOnce(Arc<dyn Summarizer>) -> Arc<dyn Summarizer>,
+    ) -> Self {
+        Self { summarizer: self.summarizer.map(by), ..self }
+    }
+
     /// How a model is told to get a message back that an archive will keep: words such as
     /// [`archive::way_back`](crate::archive::way_back) gives, for placeholders, notes and summaries.
     #[must_use]
@@ -312,6 +325,8 @@ impl<'c> Descent<'c> {
                 summarizer: compactor.summarizer.clone(),
                 focus: compactor.focus.clone(),
                 purse: Purse::new(compactor.spending, compactor.session.clone()),
+                observers: compactor.observers.clone(),
+                rung: "".into(),
                 archive: compactor
                     .retrieval
                     .clone()
@@ -357,6 +372,7 @@ impl<'c> Descent<'c> {
             self.stopped |= why == NotAsked::Quarantined && rung.on_error == OnError::Stop;
             return not_asked(rung, why, self.size());
         }
+        self.lent.rung = rung.name.as_str().into();
         self.tell(Event::LayerStart { rung: rung.name.clone() });
         let mut report = report(rung, RungResult::Declined, self.size());
         let begun = Instant::now();

@@ -37,6 +37,15 @@ pub enum Event {
         /// The rung.
         rung: String,
     },
+    /// The summarizer is at its answer. Told while it writes, twice a second at most, by one that sends its answer piece
+    /// by piece. Whether it can be used is not known yet.
+    SummarizerWrites {
+        /// The rung.
+        rung: String,
+        /// Tokens of the answer so far, as the host counts.
+        #[serde(rename = "output-tokens")]
+        output: u64,
+    },
     /// A rung asked the summarizer. Told when its round is over.
     SummarizerCalled {
         /// The rung.

@@ -18,7 +18,7 @@ use tokio::task::JoinError;
 use tokio::time::Instant;
 
 use super::spending::{Call, Purse};
-use super::{Budget, Layer, Limit, UsedUp};
+use super::{Budget, Event, Layer, Limit, Observers, UsedUp};
 use crate::summarizers::Summarizer;
 
 /// One generation of a conversation and what is known of it. A rung sees it and cannot change it.
@@ -148,7 +148,13 @@ pub(super) struct Lent {
     pub focus: Option<Arc<str>>,
     /// What may be spent on summaries.
     pub purse: Purse,
+    /// Who is told while the summarizer writes, and of which rung.
+    pub observers: Observers,
+    pub rung: Arc<str>,
 }
+
+/// How often who watches is told how far an answer is.
+const TELL_EVERY: Duration = Duration::from_millis(500);
 
 /// How a model gets a message back.
 pub(super) type Retrieval = dyn Fn(&Message) -> Option<String> + Send + Sync;
@@ -195,6 +201,8 @@ pub(super) async fn ask(
         summarizer: lent.summarizer.clone(),
         focus: lent.focus.clone(),
         purse: lent.purse.clone(),
+        observers: lent.observers.clone(),
+        rung: Arc::clone(&lent.rung),
         used_up: OnceLock::new(),
         archive: lent.archive.clone().map(|archive| (archive, generation.conversation.clone())),
         runtime: Handle::current(),
@@ -262,6 +270,8 @@ struct LentHost {
     calls: Mutex<Vec<Call>>,
     focus: Option<Arc<str>>,
     purse: Purse,
+    observers: Observers,
+    rung: Arc<str>,
     /// Why a call of the summarizer was not made.
     used_up: OnceLock<UsedUp>,
     /// How many answers of the summarizer the rung waits for just now.
@@ -310,12 +320,23 @@ impl Host for LentHost {
             Call { input, cached: 0, output: 0, estimated: true, cost: None, duration, error };
         self.note(call.clone(), false);
         let begun = Instant::now();
+        let told = Mutex::new(begun);
+        let watcher = |text: &str| {
+            let Ok(mut told) = told.lock() else { return };
+            if told.elapsed() >= TELL_EVERY {
+                *told = Instant::now();
+                self.observers.tell(|| {
+                    let rung = self.rung.as_ref().to_owned();
+                    Event::SummarizerWrites { rung, output: count(text) }
+                });
+            }
+        };
         self.waits.fetch_add(1, Ordering::Relaxed);
         let answer = self.runtime.block_on(async {
             tokio::select! {
                 biased;
                 _ = given_up.changed() => Err(out_of_time()),
-                answer = summarizer.complete(prompt) => answer,
+                answer = summarizer.complete_watched(prompt, &watcher) => answer,
             }
         });
         self.waits.fetch_sub(1, Ordering::Relaxed);

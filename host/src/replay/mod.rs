@@ -37,12 +37,16 @@
 
 mod descent;
 mod figures;
+mod known;
 mod laws;
 mod names;
 mod orders;
 mod recall;
 mod shrink;
+mod trials;
 mod walk;
+
+use std::sync::Arc;
 
 use brute_core::Conversation;
 
@@ -50,8 +54,10 @@ pub use figures::{Call, Compacted, Run, Totals};
 pub use laws::{Law, Violation};
 pub use orders::{Commute, MOST_ORDERS, orders, unbeaten};
 pub use recall::{Recall, Share};
+pub use trials::{Above, Broken, Commuting, Figure, OrderLaws, Trial, Trials};
 
 use self::descent::Rungs;
+use self::known::{KnownCounts, KnownSummaries};
 use self::names::Names;
 use self::walk::Path;
 use crate::ladder::Compactor;
@@ -87,6 +93,10 @@ pub struct Replay {
 impl Replay {
     /// A replay of this ladder. `level_one` had better not spill: what it cuts is kept by the record.
     pub fn new(ladder: Compactor, level_one: Truncator) -> Self {
+        let counter = KnownCounts::of(Arc::clone(ladder.counter()));
+        let ladder = ladder
+            .counted_by(Arc::new(counter))
+            .summarized_by(|asked| Arc::new(KnownSummaries::of(asked)));
         Self { ladder, level_one, is_archived: false, is_checked: false }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use brute_core::{Completion, CompletionError, CompletionUsage, Prompt, Stop, SummarizerLimits};
 
-use super::{BoxFuture, Summarizer};
+use super::{BoxFuture, Summarizer, Watcher};
 
 /// Asks the first, and the next only where the one before gave no answer that can be used.
 pub(super) struct InOrder {
@@ -17,11 +17,15 @@ impl InOrder {
         Self { all }
     }
 
-    async fn ask(&self, prompt: &Prompt) -> Result<Completion, CompletionError> {
+    async fn ask(
+        &self,
+        prompt: &Prompt,
+        watcher: &Watcher<'_>,
+    ) -> Result<Completion, CompletionError> {
         let mut reasons = Vec::new();
         let mut wasted: Option<CompletionUsage> = None;
         for summarizer in &self.all {
-            let reason = match summarizer.complete(prompt).await {
+            let reason = match summarizer.complete_watched(prompt, watcher).await {
                 Ok(answer) => {
                     // What cannot be used costs as much.
                     let usage = match (wasted, answer.usage) {
@@ -67,7 +71,15 @@ impl Summarizer for InOrder {
         &'a self,
         prompt: &'a Prompt,
     ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
-        Box::pin(self.ask(prompt))
+        Box::pin(self.ask(prompt, &|_| {}))
+    }
+
+    fn complete_watched<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        watcher: &'a Watcher<'a>,
+    ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
+        Box::pin(self.ask(prompt, watcher))
     }
 }
 

@@ -34,6 +34,9 @@ const LEAST_WINDOW: u32 = 1_024;
 /// A future on the heap, so that a trait object can return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Is shown an answer while it comes.
+pub type Watcher<'w> = dyn Fn(&str) + Send + Sync + 'w;
+
 /// Answers prompts: a model behind an interface, a program, or an algorithm.
 ///
 /// Runs on a tokio runtime with input, output and time enabled.
@@ -52,4 +55,18 @@ pub trait Summarizer: Send + Sync {
         &'a self,
         prompt: &'a Prompt,
     ) -> BoxFuture<'a, Result<Completion, CompletionError>>;
+
+    /// The same, and shows `watcher` what there is of the answer whenever more of it came. One that gives its answer
+    /// in one piece shows nothing.
+    ///
+    /// # Errors
+    /// As [`complete`](Self::complete). What was shown is no answer then.
+    fn complete_watched<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        watcher: &'a Watcher<'a>,
+    ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
+        let _ = watcher;
+        self.complete(prompt)
+    }
 }

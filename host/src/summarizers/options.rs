@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::fallback::InOrder;
 use super::server::{Interface, Server, ServerOptions};
 use super::{
-    BoxFuture, BudgetOptions, Command, CommandOptions, Extract, ExtractOptions, Summarizer,
+    BoxFuture, BudgetOptions, Command, CommandOptions, Extract, ExtractOptions, Summarizer, Watcher,
 };
 use crate::models::ModelTable;
 use crate::truncation::sequences::plain;
@@ -110,8 +110,16 @@ impl<S: Summarizer> Summarizer for Plain<S> {
         &'a self,
         prompt: &'a Prompt,
     ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
+        self.complete_watched(prompt, &|_| {})
+    }
+
+    fn complete_watched<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        watcher: &'a Watcher<'a>,
+    ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
         Box::pin(async {
-            let answer = self.0.complete(prompt).await?;
+            let answer = self.0.complete_watched(prompt, watcher).await?;
             Ok(Completion { text: plain(&answer.text).into_owned(), ..answer })
         })
     }

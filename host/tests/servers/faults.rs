@@ -6,7 +6,7 @@ use brute_core::{CompletionError, Prompt, Stop};
 use serde_json::{Value, json};
 
 use super::ladder::{SUMMARY, config, descend, runtime, session, summarizer};
-use super::peer::{Peer, Speaks, Turn, http, says};
+use super::peer::{Peer, STREAM, Speaks, Turn, http, says, streams};
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
@@ -33,10 +33,6 @@ fn faults(speaks: Speaks) -> Vec<(Turn, &'static str)> {
         (
             raw("Content-Type: text/html\r\n", b"<p>hello"),
             "` answered with `text/html` and no JSON",
-        ),
-        (
-            raw("Content-Type: text/event-stream\r\n", b"data: {}"),
-            "`text/event-stream` and no JSON",
         ),
         (raw(JSON, b"{\"a\": \"\xff\"}"), "` answered with text that is not UTF-8, from byte 7 on"),
         (raw(JSON, &vec![b' '; 2 << 20]), "` answered with more than 1048576 bytes"),
@@ -74,6 +70,45 @@ fn faults(speaks: Speaks) -> Vec<(Turn, &'static str)> {
     ]
 }
 
+/// The same for answers that come piece by piece.
+fn streamed_faults(speaks: Speaks) -> Vec<(Turn, &'static str)> {
+    let whole = speaks.events(SUMMARY, "stop");
+    let event = |data: &str| format!("data: {data}\n\n");
+    let with = |more: String| {
+        let mut events = whole.clone();
+        events.insert(3, more);
+        streams(&events)
+    };
+    let error = match speaks {
+        Speaks::Openai => r#"{"error": {"message": "overloaded", "code": 502}}"#,
+        Speaks::Anthropic => {
+            r#"{"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}}"#
+        }
+    };
+    let raw = |bytes: &[u8]| Turn::Say([STREAM.as_bytes(), bytes].concat());
+    let finishes = |text: &str, finish: &str| streams(&speaks.events(text, finish));
+    let silent = [&[STREAM.to_owned()], &whole[..3]].concat();
+    vec![
+        (raw(b""), "` broke off its answer after 0 bytes"),
+        (raw(b"data: {}"), "` broke off its answer after 8 bytes"),
+        (streams(&whole[..whole.len() - 1]), "` broke off its answer after "),
+        (streams(&whole[..3]), "` broke off its answer after "),
+        (with(event(error)), "` answered 200, but with an error: overloaded"),
+        (with(event("{\"choices\": ")), "` answered with an event that is no JSON, before byte "),
+        (raw(b"data: {\"\xff\"}\n\n"), "` answered with text that is not UTF-8, before byte "),
+        (raw(&b": keep alive\n".repeat(2 << 20)), "` answered with more than 16777216 bytes"),
+        (
+            Turn::Slowly(silent, Duration::from_millis(1)),
+            "` began to answer, and then sent nothing for 1 s; raise `timeout`",
+        ),
+        (finishes("", "stop"), "` answered nothing"),
+        (finishes("<think>hm</think>", "stop"), "` answered nothing but what it thought"),
+        (finishes(SUMMARY, "length"), "cut"),
+        (finishes(SUMMARY, "tool_calls"), "tool"),
+        (finishes(SUMMARY, "surprise"), "` ended its answer for the reason `surprise`"),
+    ]
+}
+
 #[test]
 fn the_conversation_is_what_the_round_before_left() {
     let document = session();
@@ -86,7 +121,7 @@ fn the_conversation_is_what_the_round_before_left() {
         let peer = Peer::new(vec![good(speaks), broken]);
         let first = descend(&config(speaks, peer.port(), "retries = 0", "stop"), &document);
         assert_ne!(first.written, before);
-        for (fault, words) in faults(speaks) {
+        for (fault, words) in faults(speaks).into_iter().chain(streamed_faults(speaks)) {
             let options = "retries = 0\ntimeout = \"1s\"";
             for (turns, left) in [
                 (vec![fault.clone()], &before),
@@ -135,17 +170,22 @@ fn prompt() -> Prompt {
 #[test]
 fn an_answer_is_whole_or_none_wherever_it_is_cut() {
     for speaks in Speaks::BOTH {
-        let whole = http("200 OK", JSON, speaks.answer("gist", "stop").to_string());
-        let cuts = (0..whole.len()).map(|at| Turn::Say(whole[..at].to_vec()));
-        let peer = Peer::new(cuts.chain([Turn::Dribble(whole.clone())]).collect());
-        let summarizer = summarizer(&config(speaks, peer.port(), "retries = 0", "stop"));
-        let runtime = runtime();
-        for at in 0..whole.len() {
-            let answer = runtime.block_on(summarizer.complete(&prompt()));
-            assert!(matches!(answer, Err(CompletionError::Failed { .. })), "{at}: {answer:?}");
+        let stream = [STREAM, &speaks.events("gist", "stop").concat()].concat();
+        for whole in
+            [http("200 OK", JSON, speaks.answer("gist", "stop").to_string()), stream.into_bytes()]
+        {
+            let cuts = (0..whole.len()).map(|at| Turn::Say(whole[..at].to_vec()));
+            let peer = Peer::new(cuts.chain([Turn::Dribble(whole.clone())]).collect());
+            let summarizer = summarizer(&config(speaks, peer.port(), "retries = 0", "stop"));
+            let runtime = runtime();
+            for at in 0..whole.len() {
+                let answer = runtime.block_on(summarizer.complete(&prompt()));
+                assert!(matches!(answer, Err(CompletionError::Failed { .. })), "{at}: {answer:?}");
+            }
+            let answer = runtime.block_on(summarizer.complete(&prompt())).unwrap();
+            assert_eq!((answer.text.as_str(), answer.stop), ("gist", Stop::End));
+            assert_eq!(answer.usage.unwrap().tokens(), 940);
         }
-        let answer = runtime.block_on(summarizer.complete(&prompt())).unwrap();
-        assert_eq!((answer.text.as_str(), answer.stop), ("gist", Stop::End));
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) enum Turn {
     Say(Vec<u8>),
     /// The same, a few bytes at a time.
     Dribble(Vec<u8>),
+    /// Says one after the other with so much time before each, and keeps the line open.
+    Slowly(Vec<String>, Duration),
     /// Resets the connection before the request was read.
     Reset,
     /// Reads the request, and nothing more until the other side is gone.
@@ -71,6 +73,72 @@ impl Speaks {
             }
         }
     }
+}
+
+impl Speaks {
+    /// The same answer as its events, each whole with its empty line. Ends as each interface ends it.
+    pub(crate) fn events(self, text: &str, finish: &str) -> Vec<String> {
+        let whole = self.answer(text, finish);
+        let middle = (0..=text.len() / 2).rev().find(|at| text.is_char_boundary(*at)).unwrap();
+        let halves = [&text[..middle], &text[middle..]];
+        match self {
+            Self::Openai => openai_events(&whole, halves, finish),
+            Self::Anthropic => anthropic_events(&whole, halves, finish),
+        }
+    }
+}
+
+fn openai_events(whole: &Value, halves: [&str; 2], finish: &str) -> Vec<String> {
+    let data = |data: Value| format!("data: {data}\n\n");
+    let choice = |delta: Value, finish: Value| {
+        data(json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] }))
+    };
+    let calls = &whole["choices"][0]["message"]["tool_calls"];
+    let begins = json!({ "role": "assistant", "content": "" });
+    let mut events = vec![": processing\n\n".to_owned(), choice(begins, Value::Null)];
+    events.extend(halves.map(|half| choice(json!({ "content": half }), Value::Null)));
+    events.push(choice(json!({ "tool_calls": calls }), finish.into()));
+    events.push(data(json!({ "choices": [], "usage": whole["usage"] })));
+    events.push("data: [DONE]\n\n".to_owned());
+    events
+}
+
+fn anthropic_events(whole: &Value, halves: [&str; 2], finish: &str) -> Vec<String> {
+    let event =
+        |body: Value| format!("event: {}\r\ndata: {body}\r\n\r\n", body["type"].as_str().unwrap());
+    let delta =
+        |delta: Value| event(json!({ "type": "content_block_delta", "index": 1, "delta": delta }));
+    let begins = |kind: &str| {
+        let block = json!({ "type": kind, "text": "" });
+        event(json!({ "type": "content_block_start", "index": 1, "content_block": block }))
+    };
+    let usage = &whole["usage"];
+    let start = json!({ "input_tokens": usage["input_tokens"], "output_tokens": 1,
+        "cache_read_input_tokens": usage["cache_read_input_tokens"] });
+    let mut events = vec![
+        event(json!({ "type": "message_start", "message": { "usage": start } })),
+        event(json!({ "type": "ping" })),
+        begins("thinking"),
+        delta(json!({ "type": "thinking_delta", "thinking": "hm" })),
+        begins("text"),
+    ];
+    events.extend(halves.map(|half| delta(json!({ "type": "text_delta", "text": half }))));
+    events.extend((finish == "tool_calls").then(|| begins("tool_use")));
+    events.push(event(json!({ "type": "content_block_stop", "index": 1 })));
+    events.push(event(json!({ "type": "message_delta",
+        "delta": { "stop_reason": whole["stop_reason"] },
+        "usage": { "output_tokens": usage["output_tokens"] } })));
+    events.push(event(json!({ "type": "message_stop" })));
+    events
+}
+
+/// The head of a response in pieces, whose end is the end of the connection.
+pub(crate) const STREAM: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n";
+
+/// These events, and then hangs up.
+pub(crate) fn streams(events: &[String]) -> Turn {
+    Turn::Say([STREAM, &events.concat()].concat().into_bytes())
 }
 
 /// A whole response.
@@ -151,6 +219,15 @@ fn take(mut stream: TcpStream, turn: Turn, seen: &Mutex<Vec<String>>, gone: &Mut
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }
+        }
+        Turn::Slowly(pieces, gap) => {
+            for piece in pieces {
+                std::thread::sleep(gap);
+                if stream.write_all(piece.as_bytes()).is_err() {
+                    return;
+                }
+            }
+            let _ = stream.read(&mut [0; 1]);
         }
         Turn::Hang | Turn::Reset => {
             if let Ok(0) | Err(_) = stream.read(&mut [0; 1]) {

@@ -11,6 +11,9 @@ use brute_host::summarizers::{Recorder, Replay, Summarizer};
 use super::ladder::{KEY, config, descend, runtime, session};
 use super::peer::{Peer, Speaks, Turn, http, says};
 
+/// Puts something in the place of a summarizer.
+type Change<'c> = dyn Fn(&Arc<dyn Summarizer>) -> Arc<dyn Summarizer> + 'c;
+
 /// The configuration's ladder, with what stands in the place of its summarizer.
 fn with(
     config: &Config,
@@ -82,7 +85,7 @@ fn a_guard_is_recorded_too() {
     let config = config(Speaks::Openai, peer.port(), "", "stop");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
-    let fit = |change: &dyn Fn(&Arc<dyn Summarizer>) -> Arc<dyn Summarizer>| {
+    let fit = |change: &Change<'_>| {
         let policy = Policy::of_ladder(&config, None, |ladder| {
             let summarizer = change(ladder.asked().unwrap());
             ladder.summarizer(summarizer)

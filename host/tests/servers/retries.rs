@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use brute_core::{Completion, CompletionError, Prompt};
+use brute_host::ladder::Event;
 use serde_json::json;
 
-use super::ladder::{KEY, config, runtime, summarizer};
-use super::peer::{Peer, Speaks, Turn, http, says};
+use super::ladder::{KEY, SUMMARY, config, descend, runtime, session, summarizer};
+use super::peer::{Peer, STREAM, Speaks, Turn, http, says};
 
 fn ask(peer: &Peer, speaks: Speaks, more: &str) -> Result<Completion, CompletionError> {
     let prompt =
@@ -79,6 +80,40 @@ fn a_wait_is_as_long_as_the_server_asks_and_no_longer_than_there_is_time() {
 }
 
 #[test]
+fn whoever_goes_on_sending_is_waited_for() {
+    for speaks in Speaks::BOTH {
+        let mut pieces = vec![STREAM.to_owned()];
+        pieces.extend(speaks.events("a long gist", "stop"));
+        let gap = Duration::from_millis(300);
+        let least = gap * pieces.len() as u32;
+        let peer = Peer::new(vec![Turn::Slowly(pieces, gap)]);
+        let begun = Instant::now();
+        let answer = ask(&peer, speaks, "timeout = \"1s\"").unwrap();
+        assert_eq!(answer.text, "a long gist");
+        assert!(least > Duration::from_secs(2) && begun.elapsed() >= least, "{speaks:?}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "the line that stays open is left");
+    }
+}
+
+#[test]
+fn who_watches_sees_the_answer_grow() {
+    for speaks in Speaks::BOTH {
+        let mut pieces = vec![STREAM.to_owned()];
+        pieces.extend(speaks.events(SUMMARY, "stop"));
+        let peer = Peer::new(vec![Turn::Slowly(pieces, Duration::from_millis(250))]);
+        let descent = descend(&config(speaks, peer.port(), "timeout = \"5s\"", "stop"), &session());
+        let written: Vec<u64> = (descent.events.iter())
+            .filter_map(|event| match event {
+                Event::SummarizerWrites { rung, output } if rung == "summarize" => Some(*output),
+                _ => None,
+            })
+            .collect();
+        assert!(written.iter().any(|tokens| (5..40).contains(tokens)), "{written:?}");
+        assert_eq!(descent.done.rungs[0].result.name(), "applied", "{:?}", descent.done.rungs);
+    }
+}
+
+#[test]
 fn requests_are_what_each_interface_wants() {
     let sent = |speaks: Speaks, more: &str| {
         let peer = Peer::new(vec![says("200 OK", &speaks.answer("<think>hm</think>gist", "stop"))]);
@@ -93,17 +128,20 @@ fn requests_are_what_each_interface_wants() {
     assert!(head.contains(&format!("\r\nauthorization: Bearer {KEY}\r\n")), "{head}");
     assert_eq!(
         body,
-        json!({ "model": "small", "stream": false, "max_tokens": 99, "messages": [
+        json!({ "model": "small", "stream": true, "max_tokens": 99,
+            "stream_options": { "include_usage": true }, "messages": [
             { "role": "system", "content": "Sum it up." }, { "role": "user", "content": "A record." },
         ] })
     );
+    let (_, whole) = sent(Speaks::Openai, "stream = false");
+    assert_eq!((&whole["stream"], &whole["stream_options"]), (&json!(false), &json!(null)));
     let (head, body) = sent(Speaks::Anthropic, "max-tokens = 640");
     assert!(head.starts_with("POST /v1/messages HTTP/1.1\r\n"), "{head}");
     assert!(head.contains(&format!("\r\nx-api-key: {KEY}\r\n")), "{head}");
     assert!(head.contains("\r\nanthropic-version: 2023-06-01\r\n"), "{head}");
     assert_eq!(
         body,
-        json!({ "model": "small", "max_tokens": 640, "system": "Sum it up.",
+        json!({ "model": "small", "max_tokens": 640, "stream": true, "system": "Sum it up.",
             "messages": [{ "role": "user", "content": "A record." }] })
     );
 }
@@ -116,6 +154,12 @@ fn the_limit_has_another_name_where_the_server_asks_for_it() {
     let peer = Peer::new(vec![says("400 Bad Request", &refusal), good]);
     assert!(ask(&peer, Speaks::Openai, "retries = 0").is_ok());
     assert!(peer.requests()[1].contains("\"max_completion_tokens\":99"));
+    // The same for what else it may not know.
+    let unknown = json!({ "detail": "stream_options: extra inputs are not permitted" });
+    let good = says("200 OK", &Speaks::Openai.answer("gist", "stop"));
+    let peer = Peer::new(vec![says("422 X", &unknown), good]);
+    assert!(ask(&peer, Speaks::Openai, "retries = 0").is_ok());
+    assert!(!peer.requests()[1].contains("stream_options"));
     // Once: a server that goes on asking is told so.
     let peer = Peer::new(vec![says("400 Bad Request", &refusal)]);
     assert!(ask(&peer, Speaks::Openai, "").unwrap_err().to_string().contains(words));

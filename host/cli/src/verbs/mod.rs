@@ -8,6 +8,8 @@ pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod layers;
 pub(crate) mod man;
+pub(crate) mod orderings;
 pub(crate) mod plugins;
+pub(crate) mod replay;
 pub(crate) mod restore;
 pub(crate) mod truncate;

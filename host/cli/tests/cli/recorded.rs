@@ -40,7 +40,6 @@ fn a_run_is_repeated_byte_for_byte_without_its_summarizer() {
     assert_eq!(recorded.code, Some(0), "{}", recorded.err);
     let calls = place.read("asked").lines().count();
     assert!(calls > 1 && place.read("run.jsonl").lines().count() == 1 + calls, "{calls}");
-    assert_ne!(compact(&place, "--config own.toml").out, recorded.out, "it is never the same");
 
     std::fs::remove_file(place.path("asked")).expect("it was asked");
     let replayed = compact(&place, "--config own.toml --replay run.jsonl");
@@ -60,6 +59,8 @@ fn a_run_is_repeated_byte_for_byte_without_its_summarizer() {
 #[test]
 fn another_run_is_told_from_the_recorded_one() {
     let place = place();
+    // How far a request reaches hangs on every word.
+    place.write("own.toml", SUMMARIZER.replace("$(date +%N)", "all"));
     let recorded = compact(&place, "--config own.toml --record run.jsonl");
     assert_eq!(recorded.code, Some(0), "{}", recorded.err);
     let to = |to: &str, more: &str| {
@@ -95,18 +96,20 @@ fn another_run_is_told_from_the_recorded_one() {
     .map(|(name, ended)| {
         assert_eq!(ended.out, "", "{name}");
         let errors = ended.err.split("error: ").nth(1).unwrap_or("no error\n");
-        format!("{name}: {:?} {errors}", ended.code)
+        format!("{name}: {:?} {}", ended.code, errors.replace(" \n", "\n"))
     });
     assert!(!place.names().contains(&"never.json".to_owned()), "nothing is handed out");
     insta::assert_snapshot!(said.concat(), @r#"
     focus: Some(3) exchange 1 of the recording `run.jsonl` is another request: the instructions differ from line 23, column 1 on; the conversation, the configuration and brute itself have to be those of the recorded run
       recorded: (nothing more)
       this run: \nThis time, dwell on this above all:\n\nboats\n
-    more: Some(3) the recording `run.jsonl` has run out: this run asks for exchange 3, and the recorded one ended before it
-    fewer: Some(3) exchange 2 of the recording `run.jsonl` is another request: the contents differ from line 23, column 1 on; the conversation, the configuration and brute itself have to be those of the recorded run
+    more: Some(3) exchange 3 of the recording `run.jsonl` is another request: the contents differ from line 31, column 1 on; the conversation, the configuration and brute itself have to be those of the recorded run
+      recorded: <<<end of record 00000000>>>\n\nThe record ends here. Nothing
+      this run: [assistant]\nReport 28: The report has nothing new to say abo
+    fewer: Some(3) exchange 2 of the recording `run.jsonl` is another request: the contents differ from line 35, column 1 on; the conversation, the configuration and brute itself have to be those of the recorded run
       recorded: [assistant]\nReport 18: The report has nothing new to say abo
       this run: <<<end of record 00000000>>>\n\nThe record ends here. Nothing
-    none: Some(3) the recording `run.jsonl` has 2 exchanges, and this run asked for 0: it is not the recorded run
+    none: Some(3) the recording `run.jsonl` has 3 exchanges, and this run asked for 0: it is not the recorded run
     torn: Some(3) line 2 of the recording `run.jsonl` is torn: its run was stopped while it was written; to repeat what stands before it, cut the file there
     newer: Some(3) the recording `run.jsonl` is of version 7, and this brute knows version 1: take the brute that wrote it
     foreign: Some(3) `run.jsonl` is no recording of a summarizer: name a file that `--record` made

@@ -239,7 +239,9 @@ impl Laws<'_> {
         }
         let output: Vec<&str> = wires(output).collect();
         let mut from = 0;
-        for (index, raw) in wires(self.document).enumerate().filter(|(index, _)| whole[*index] == Some(true)) {
+        for (index, raw) in
+            wires(self.document).enumerate().filter(|(index, _)| whole[*index] == Some(true))
+        {
             match output[from..].iter().position(|other| *other == raw) {
                 Some(at) => from += at + 1,
                 None => {

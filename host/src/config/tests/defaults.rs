@@ -160,6 +160,7 @@ fn every_key_can_be_set_and_is_seen() {
         ("summarizer", &server("openai", ", max-tokens = 500")),
         ("summarizer", &server("openai", ", timeout = \"5s\"")),
         ("summarizer", &server("openai", ", retries = 0")),
+        ("summarizer", &server("openai", ", stream = false")),
         ("summarizer", &server("openai", ", budget = { max-calls = 3 }")),
         ("summarizer", &server("anthropic", ", budget = { session-max-tokens = 9_000 }")),
         ("summarizer", "{ backend = \"extract\", budget = { max-tokens = 9_000 } }"),

@@ -112,7 +112,7 @@ fn the_reference_of_a_key() {
           type: a fraction, a percentage or a number of tokens
           default: 0.7
         ---
-        there is no key `nonsense` (known keys: `window`, `trigger`, `truncate`, `archive`, `keep`, `plugins`, `summarizer`, `models`, `ladder` and 71 more)
+        there is no key `nonsense` (known keys: `window`, `trigger`, `truncate`, `archive`, `keep`, `plugins`, `summarizer`, `models`, `ladder` and 72 more)
         ---
         keep
 

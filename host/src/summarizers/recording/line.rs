@@ -47,7 +47,7 @@ pub(super) struct Request<'a> {
 pub(super) enum Reply<'a> {
     Answer {
         text: Cow<'a, str>,
-        stop: End,
+        stop: Ended,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
     },
@@ -67,8 +67,9 @@ pub(super) enum Reply<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum End {
-    End,
+pub(super) enum Ended {
+    #[serde(rename = "end")]
+    Whole,
     Length,
     ToolCall,
 }
@@ -115,9 +116,9 @@ impl<'a> Reply<'a> {
             Ok(Completion { text, stop, usage }) => Self::Answer {
                 text: Cow::Borrowed(text),
                 stop: match stop {
-                    Stop::End => End::End,
-                    Stop::Length => End::Length,
-                    Stop::ToolCall => End::ToolCall,
+                    Stop::End => Ended::Whole,
+                    Stop::Length => Ended::Length,
+                    Stop::ToolCall => Ended::ToolCall,
                 },
                 usage: usage.map(|CompletionUsage { input, cached, output, cost }| Usage {
                     input,
@@ -141,9 +142,9 @@ impl<'a> Reply<'a> {
         Err(match self {
             Self::Answer { text, stop, usage } => {
                 let stop = match stop {
-                    End::End => Stop::End,
-                    End::Length => Stop::Length,
-                    End::ToolCall => Stop::ToolCall,
+                    Ended::Whole => Stop::End,
+                    Ended::Length => Stop::Length,
+                    Ended::ToolCall => Stop::ToolCall,
                 };
                 let usage = usage.map(|Usage { input, cached, output, cost }| CompletionUsage {
                     input,

@@ -11,7 +11,7 @@ use brute_core::{Completion, CompletionError, Prompt, SummarizerLimits};
 
 use super::RecordingError;
 use super::line::{Exchange, FORMAT, Head, Reply, VERSION, line};
-use crate::summarizers::{BoxFuture, Summarizer};
+use crate::summarizers::{BoxFuture, Summarizer, Watcher};
 use crate::system::words_of;
 
 /// Asks another summarizer, and writes down what it is asked and what it answers.
@@ -22,11 +22,11 @@ use crate::system::words_of;
 pub struct Recorder {
     asked: Arc<dyn Summarizer>,
     path: PathBuf,
-    written: Mutex<Written>,
+    pub(super) written: Mutex<Written>,
 }
 
-struct Written {
-    file: File,
+pub(super) struct Written {
+    pub(super) file: File,
     /// How many exchanges are in it.
     exchanges: usize,
     /// Why there will be no more.
@@ -86,9 +86,13 @@ impl Recorder {
         }
     }
 
-    async fn ask(&self, prompt: &Prompt) -> Result<Completion, CompletionError> {
+    async fn ask(
+        &self,
+        prompt: &Prompt,
+        watcher: &Watcher<'_>,
+    ) -> Result<Completion, CompletionError> {
         let mut open = Open { recorder: self, prompt, begun: Instant::now(), is_open: true };
-        let answer = self.asked.complete(prompt).await;
+        let answer = self.asked.complete_watched(prompt, watcher).await;
         open.is_open = false;
         self.write(prompt, Reply::of(&answer), open.begun);
         answer
@@ -132,15 +136,14 @@ impl Summarizer for Recorder {
         &'a self,
         prompt: &'a Prompt,
     ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
-        Box::pin(self.ask(prompt))
+        Box::pin(self.ask(prompt, &|_| {}))
     }
-}
 
-#[cfg(all(test, target_os = "linux"))]
-impl Recorder {
-    /// From here on, the disk is full.
-    pub(super) fn fill_disk(&self) {
-        let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
-        self.written.lock().unwrap().file = full;
+    fn complete_watched<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        watcher: &'a Watcher<'a>,
+    ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
+        Box::pin(self.ask(prompt, watcher))
     }
 }

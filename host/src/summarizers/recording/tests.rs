@@ -212,7 +212,8 @@ fn a_full_disk_costs_nobody_an_answer() {
     let recorder =
         Recorder::create(path.with_extension("new"), Arc::new(Scripted(answers()))).unwrap();
     // The device that is always full, in the place of the file.
-    recorder.fill_disk();
+    let full = std::fs::File::options().append(true).open("/dev/full").unwrap();
+    recorder.written.lock().unwrap().file = full;
     assert_eq!(run(recorder.complete(&prompt("0"))), answers()[0]);
     let fault = recorder.fault().unwrap().to_string();
     assert!(fault.contains("no space left on the disk; it ends before exchange 1"), "{fault}");

@@ -9,10 +9,11 @@ use crate::formats::Format;
 pub(super) const VERSION: &str = "2023-06-01";
 
 /// The request.
-pub(super) fn request(model: &str, prompt: &Prompt, max_tokens: u32) -> Value {
+pub(super) fn request(model: &str, prompt: &Prompt, max_tokens: u32, stream: bool) -> Value {
     json!({
         "model": model,
         "max_tokens": max_tokens,
+        "stream": stream,
         "system": prompt.instructions,
         "messages": [{ "role": "user", "content": prompt.input }],
     })

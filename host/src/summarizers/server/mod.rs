@@ -10,7 +10,9 @@ mod anthropic;
 mod fault;
 mod openai;
 mod options;
+mod patience;
 mod retry;
+mod stream;
 mod thoughts;
 
 use std::sync::OnceLock;
@@ -22,20 +24,24 @@ use brute_core::{
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Client, Response, Url, redirect};
 use serde_json::Value;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::sleep;
 
-use super::{BoxFuture, MOST_OUTPUT, Summarizer};
+use super::{BoxFuture, MOST_OUTPUT, Summarizer, Watcher};
 use crate::formats::{Format, Usage};
 use crate::models::{ModelTable, Price};
 use crate::shown::shown;
 use fault::{Again, Fault, Private};
-use openai::LengthName;
+use openai::Dialect;
+use patience::Patience;
+use stream::{Broken, Pieces};
 
 pub use options::ServerOptions;
 pub(crate) use options::is_variable;
 
 /// So much of a refusal is read.
 const MOST_REFUSAL: usize = 64 * 1024;
+/// So much of an answer in pieces is read: each word of it has a good part of a kilobyte around it.
+const MOST_STREAM: usize = 16 * MOST_OUTPUT;
 /// How long a server may take to accept a connection.
 const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 
@@ -99,19 +105,28 @@ impl Server {
     }
 
     /// Asks until there is an answer, or until asking is over.
-    async fn ask(&self, prompt: &Prompt) -> Result<Completion, CompletionError> {
+    async fn ask(
+        &self,
+        prompt: &Prompt,
+        watcher: &Watcher<'_>,
+    ) -> Result<Completion, CompletionError> {
         let failed = |reason| CompletionError::Failed { reason };
         let key = self.key().map_err(failed)?;
         let private = Private { key: key.as_deref(), prompt };
-        let until = Instant::now() + Duration::from_secs(self.options.timeout.as_secs());
-        let mut length = LengthName::MaxTokens;
+        let patience = Patience::new(self.options.timeout.into());
+        let mut dialect = Dialect::new(self.options.stream);
         let mut retries = 0;
         loop {
-            let Ok(tried) = timeout_at(until, self.attempt(private, &mut length)).await else {
+            let attempt = self.attempt(private, &mut dialect, &patience, watcher);
+            let Some(tried) = patience.with(attempt).await else {
+                let seconds = self.options.timeout.as_secs();
+                let what = match patience.was_answered() {
+                    true => format!("began to answer, and then sent nothing for {seconds} s"),
+                    false => format!("did not answer within {seconds} s"),
+                };
                 return Err(failed(format!(
-                    "`{}` did not answer within {} s; raise `timeout`, or see what keeps it",
-                    self.shown,
-                    self.options.timeout.as_secs()
+                    "`{}` {what}; raise `timeout`, or see what keeps it",
+                    self.shown
                 )));
             };
             let Fault { error, again } = match tried {
@@ -123,7 +138,7 @@ impl Server {
                 return Err(error);
             }
             let wait = retry::backoff(retries).max(asked.unwrap_or_default());
-            if until.saturating_duration_since(Instant::now()) <= wait {
+            if patience.left() <= wait {
                 let more = match asked {
                     Some(asked) => {
                         format!(
@@ -179,9 +194,11 @@ impl Server {
     async fn attempt(
         &self,
         private: Private<'_>,
-        length: &mut LengthName,
+        dialect: &mut Dialect,
+        patience: &Patience,
+        watcher: &Watcher<'_>,
     ) -> Result<Completion, Fault> {
-        let mut response = self.send(private, *length).await?;
+        let mut response = self.send(private, *dialect).await?;
         let status = response.status();
         if status.is_redirection() {
             let to = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
@@ -206,25 +223,27 @@ impl Server {
                 }
             }
             drop(response);
-            if status.as_u16() == 400
+            if matches!(status.as_u16(), 400 | 422)
                 && self.interface == Interface::Openai
-                && let Some(other) = length.instead(&body)
+                && let Some(other) = dialect.instead(&body)
             {
-                *length = other;
-                return Box::pin(self.attempt(private, length)).await;
+                *dialect = other;
+                return Box::pin(self.attempt(private, dialect, patience, watcher)).await;
             }
             let variable = self.options.key_variable();
             return Err(Fault::refused(&self.shown, status, &headers, &body, private, variable));
         }
-        let answer = self.answer(response).await.map_err(Fault::lasting)?;
-        let has_error = |error: &Value| !error.is_null() && error != &Value::Bool(false);
-        if answer.get("error").is_some_and(has_error) || answer["type"] == "error" {
+        let answer = match essence(&response).as_deref() {
+            Some("text/event-stream") => self.pieces(response, private, patience, watcher).await?,
+            _ => self.answer(response).await.map_err(Fault::lasting)?,
+        };
+        if has_error(&answer) {
             return Err(Fault::in_answer(&self.shown, &answer, private));
         }
         self.completion(&answer).map_err(|what| Fault::lasting(format!("`{}` {what}", self.shown)))
     }
 
-    async fn send(&self, private: Private<'_>, length: LengthName) -> Result<Response, Fault> {
+    async fn send(&self, private: Private<'_>, dialect: Dialect) -> Result<Response, Fault> {
         let (model, prompt) = (self.options.model.as_str(), private.prompt);
         let most = self.options.max_tokens.unwrap_or(prompt.max_tokens);
         let mut request = self.client()?.post(self.url.clone());
@@ -238,26 +257,62 @@ impl Server {
                 if let Some(Ok(value)) = private.key.map(|key| secret(&format!("Bearer {key}"))) {
                     request = request.header(AUTHORIZATION, value);
                 }
-                openai::request(model, prompt, most, length)
+                openai::request(model, prompt, most, dialect)
             }
             Interface::Anthropic => {
                 if let Some(Ok(value)) = private.key.map(secret) {
                     request = request.header("x-api-key", value);
                 }
                 request = request.header("anthropic-version", anthropic::VERSION);
-                anthropic::request(model, prompt, most)
+                anthropic::request(model, prompt, most, self.options.stream)
             }
         };
         let sent = request.json(&body).send().await;
         sent.map_err(|error| Fault::unanswered(&self.shown, &error))
     }
 
+    /// An answer that comes in pieces, once it is whole. Whoever goes on sending is waited for.
+    async fn pieces(
+        &self,
+        mut response: Response,
+        private: Private<'_>,
+        patience: &Patience,
+        watcher: &Watcher<'_>,
+    ) -> Result<Value, Fault> {
+        let server = &self.shown;
+        let mut pieces = Pieces::new(self.interface);
+        let mut read = 0;
+        while let Ok(Some(chunk)) = response.chunk().await {
+            patience.renew();
+            read += chunk.len();
+            if read > MOST_STREAM {
+                return Err(Fault::lasting(format!(
+                    "`{server}` answered with more than {MOST_STREAM} bytes, which is no summary; see to `base-url`"
+                )));
+            }
+            pieces.add(&chunk).map_err(|broken| match broken {
+                Broken::Error(event) => Fault::in_answer(server, &event, private),
+                Broken::Encoding => Fault::lasting(format!(
+                    "`{server}` answered with text that is not UTF-8, before byte {read}"
+                )),
+                Broken::Json => Fault::lasting(format!(
+                    "`{server}` answered with an event that is no JSON, before byte {read}"
+                )),
+            })?;
+            watcher(thoughts::without(pieces.text()));
+            // Some keep the line open.
+            if pieces.is_whole() {
+                break;
+            }
+        }
+        let broke_off = || format!("`{server}` broke off its answer after {read} bytes");
+        pieces.whole().ok_or_else(|| Fault::lasting(broke_off()))
+    }
+
     /// The answer, if it is what an answer is; else why not.
     async fn answer(&self, mut response: Response) -> Result<Value, String> {
         let server = &self.shown;
-        let kind = response.headers().get(CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("application/json");
-        let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let essence = essence(&response).unwrap_or_else(|| "application/json".to_owned());
         if essence != "application/json" && !essence.ends_with("+json") {
             let kind = shown(essence);
             return Err(format!(
@@ -317,6 +372,18 @@ impl Server {
     }
 }
 
+/// The type of a body, without its parameters.
+fn essence(response: &Response) -> Option<String> {
+    let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+/// Whether an answer, or a piece of one, is an error.
+fn has_error(answer: &Value) -> bool {
+    let is_one = |error: &Value| !error.is_null() && error != &Value::Bool(false);
+    answer.get("error").is_some_and(is_one) || answer["type"] == "error"
+}
+
 /// What the server says that it bills, of which `cached` came from a cache.
 fn usage(format: Format, answer: &Value, cached: Option<u64>) -> Option<CompletionUsage> {
     let Usage { input, output } = Usage::read(format, &answer["usage"])?;
@@ -348,7 +415,15 @@ impl Summarizer for Server {
         &'a self,
         prompt: &'a Prompt,
     ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
-        Box::pin(self.ask(prompt))
+        Box::pin(self.ask(prompt, &|_| {}))
+    }
+
+    fn complete_watched<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        watcher: &'a Watcher<'a>,
+    ) -> BoxFuture<'a, Result<Completion, CompletionError>> {
+        Box::pin(self.ask(prompt, watcher))
     }
 }
 

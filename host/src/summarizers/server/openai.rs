@@ -21,26 +21,49 @@ impl LengthName {
             Self::MaxCompletionTokens => "max_completion_tokens",
         }
     }
+}
 
-    /// The name that a refusal asks for instead of this one.
+/// What a server is asked for beside the prompt: not all of them understand all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    length: LengthName,
+    /// Whether the answer is to come in pieces.
+    stream: bool,
+    /// Whether the last piece is to say what is billed.
+    usage: bool,
+}
+
+impl Dialect {
+    /// What most servers understand.
+    pub(super) fn new(stream: bool) -> Self {
+        Self { length: LengthName::MaxTokens, stream, usage: stream }
+    }
+
+    /// The one that a refusal asks for instead of this one.
     pub(super) fn instead(self, refusal: &[u8]) -> Option<Self> {
-        let other = Self::MaxCompletionTokens;
-        let asks = memchr::memmem::find(refusal, other.key().as_bytes()).is_some();
-        (self != other && asks).then_some(other)
+        let names = |words: &str| memchr::memmem::find(refusal, words.as_bytes()).is_some();
+        let other = LengthName::MaxCompletionTokens;
+        if self.length != other && names(other.key()) {
+            return Some(Self { length: other, ..self });
+        }
+        (self.usage && names("stream_options")).then_some(Self { usage: false, ..self })
     }
 }
 
 /// The request.
-pub(super) fn request(model: &str, prompt: &Prompt, max_tokens: u32, name: LengthName) -> Value {
+pub(super) fn request(model: &str, prompt: &Prompt, max_tokens: u32, dialect: Dialect) -> Value {
     let mut body = json!({
         "model": model,
         "messages": [
             { "role": "system", "content": prompt.instructions },
             { "role": "user", "content": prompt.input },
         ],
-        "stream": false,
+        "stream": dialect.stream,
     });
-    body[name.key()] = max_tokens.into();
+    if dialect.usage {
+        body["stream_options"] = json!({ "include_usage": true });
+    }
+    body[dialect.length.key()] = max_tokens.into();
     body
 }
 

@@ -42,9 +42,14 @@ pub struct ServerOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 64), example = 8_000)]
     pub max_tokens: Option<u32>,
-    /// How long it may take until there is an answer, all tries and the waits between them together.
+    /// How long it may take until the answer begins, all tries and the waits between them together, and how long it
+    /// may pause from then on. An answer that goes on is waited for ten times as long at most.
     #[serde(default = "default_timeout")]
     pub timeout: Span,
+    /// Whether the answer comes piece by piece, so that one that takes long is told from one that never comes. A
+    /// server that does not know how may send it whole all the same.
+    #[serde(default = "default_stream")]
+    pub stream: bool,
     /// How often it is asked again, at most 10, where that may help: after a lost connection, too many requests
     /// (the server says how long to wait), and failures of the server.
     #[serde(default = "default_retries")]
@@ -57,6 +62,10 @@ pub struct ServerOptions {
 
 fn default_timeout() -> Span {
     Span::from_secs(120)
+}
+
+fn default_stream() -> bool {
+    true
 }
 
 fn default_retries() -> u32 {
@@ -176,6 +185,7 @@ mod tests {
             window: None,
             max_tokens: None,
             timeout: default_timeout(),
+            stream: default_stream(),
             retries: default_retries(),
             budget: BudgetOptions::default(),
         }

@@ -1,0 +1,331 @@
+//! `brute orderings`: what each order of a ladder does to recorded sessions.
+
+use std::path::{Path, PathBuf};
+
+use brute_core::Conversation;
+use brute_host::config::{Amount, Config};
+use brute_host::models::Price;
+use brute_host::replay::{
+    Broken, Commute, Law, MOST_ORDERS, OrderLaws, Totals, Trial, Trials, Violation, orders,
+    unbeaten,
+};
+use brute_host::shown::shown;
+use clap::Args;
+use serde::Serialize;
+
+use crate::args::Global;
+use crate::exit::{Done, Exit, Failure};
+use crate::replays::{self, Loaded, Replaying};
+use crate::style::{self, BAD, DIM, HEAD, counted, number, styled};
+use crate::{output, session, setup};
+
+/// Messages of a conversation that shows a fault, of which so much is shown.
+const MOST_MESSAGES: usize = 12;
+const EXCERPT: usize = 100;
+
+#[derive(Debug, Args)]
+pub(crate) struct Orderings {
+    #[command(flatten)]
+    pub(crate) replaying: Replaying,
+
+    /// The ladder, a brute.toml; otherwise the configuration in force
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ladder: Option<PathBuf>,
+
+    /// Room for requests to try, the reserve not counted: shares of each session's size, or tokens
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', default_values = ["25%", "50%", "75%"], value_parser = amount)]
+    pub(crate) room: Vec<Amount>,
+
+    /// Order laws to hold, a TOML file of [[commute]] and [[above]]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) check: Option<PathBuf>,
+
+    /// What decides the sample where a ladder has more orders than 720
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+/// A share of a session, `25%`, or a number of tokens, `32k`.
+fn amount(text: &str) -> Result<Amount, String> {
+    let Some(percent) = text.trim().strip_suffix('%') else {
+        return crate::args::tokens(text).map(Amount::Tokens);
+    };
+    match percent.trim().parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(Amount::Share(percent / 100.0)),
+        _ => Err(format!("expected a share up to 100% or a number of tokens, not `{text}`")),
+    }
+}
+
+pub(crate) fn run(global: &Global, args: &Orderings) -> Done {
+    let global = Global { config: args.ladder.clone().or(global.config.clone()), ..global.clone() };
+    let config = replays::over(setup::load(&global, !args.replaying.json)?, &args.replaying);
+    let laws = args.check.as_deref().map(order_laws).transpose()?;
+    let sessions = replays::sessions(&global, &config, &args.replaying.sessions)?;
+    let orders = orders(config.ladder.len(), args.seed);
+    let (trials, prices) = trials(&global, args, &config, &sessions, &orders)?;
+    if let Some(name) = laws.as_ref().and_then(|laws| trials.unknown(laws).into_iter().next()) {
+        let name = shown(name);
+        return Err(Failure::configuration(format!(
+            "`--check` names `{name}`, which is no rung of this ladder"
+        )));
+    }
+    let broken = laws.map(|laws| trials.check(&laws)).unwrap_or_default();
+    let found = Found::of(&trials, price(&prices), broken, args.seed, orders.len());
+    match args.replaying.json {
+        true => output::json(&found)?,
+        false => output::text(&found.text(&sessions))?,
+    }
+    let fault = fault(&config, args, &sessions, &trials, &orders)?;
+    if let Some(fault) = &fault {
+        output::say(fault);
+    }
+    Ok(match fault.is_none() && found.broken.is_empty() {
+        true => Exit::Fitted,
+        false => Exit::NotFitted,
+    })
+}
+
+fn order_laws(file: &Path) -> Result<OrderLaws, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| session::cannot_read(file, &error))?;
+    toml::from_str(&text)
+        .map_err(|error| Failure::configuration(format!("`{}`: {error}", shown(file.display()))))
+}
+
+/// The trials, and what the model of each session costs.
+fn trials(
+    global: &Global,
+    args: &Orderings,
+    config: &Config,
+    sessions: &[Loaded],
+    orders: &[Vec<usize>],
+) -> Result<(Trials, Vec<Option<Price>>), Failure> {
+    let mut jobs = Vec::new();
+    for session in sessions {
+        let size = replays::size(config, session);
+        let mut windows: Vec<u64> = (args.room.iter())
+            .map(|window| replays::window(config, session, window.tokens(size).max(2)))
+            .collect();
+        windows.dedup();
+        jobs.extend(windows.into_iter().map(|window| (session, window)));
+    }
+    let what = format!("{} orders", orders.len());
+    let trials = replays::in_parallel(global.quiet, &what, &jobs, |runtime, (session, window)| {
+        let replay = replays::replay(config, &args.replaying, session, Some(*window))?.checked();
+        let runs = runtime.block_on(replay.run(&session.recorded, orders.to_vec()));
+        Ok(Trial { session: session.name.clone(), window: *window, runs })
+    })?;
+    let names =
+        |order: &Vec<usize>| order.iter().map(|at| config.ladder[*at].name.clone()).collect();
+    let model = |session: &Loaded| config.window.model.clone().or(session.document.model());
+    let price = |session: &Loaded| config.models.price(&model(session)?);
+    let trials = Trials { trials, orders: orders.iter().map(names).collect() };
+    Ok((trials, sessions.iter().map(price).collect()))
+}
+
+/// The price of all, if it is the same for each.
+fn price(prices: &[Option<Price>]) -> Option<Price> {
+    let first = prices.first().copied().flatten()?;
+    prices.iter().all(|price| *price == Some(first)).then_some(first)
+}
+
+/// What to say of the first law that a ladder broke: the law, the place, and the smallest conversation that shows it.
+fn fault(
+    config: &Config,
+    args: &Orderings,
+    sessions: &[Loaded],
+    trials: &Trials,
+    orders: &[Vec<usize>],
+) -> Result<Option<String>, Failure> {
+    let found = trials.trials.iter().find_map(|trial| {
+        trial.runs.iter().zip(orders).find_map(|(run, order)| {
+            let compacted = run.compactions.iter().find(|one| !one.violations.is_empty())?;
+            Some((trial, run, order, compacted.violations.first()?, compacted.failing.as_ref()?))
+        })
+    });
+    let Some((trial, run, order, violation, failing)) = found else { return Ok(None) };
+    let Some(session) = sessions.iter().find(|session| session.name == trial.session) else {
+        return Ok(None);
+    };
+    let replay = replays::replay(config, &args.replaying, session, Some(trial.window))?;
+    let smallest = shrunk(&replay, failing, order, violation.law)?;
+    let mut text = format!(
+        "{}: {}\n  {} in {} tokens, under {}\n  the smallest conversation found that shows it:\n",
+        styled(BAD, "a law is broken"),
+        shown(violation),
+        shown(&trial.session),
+        number(trial.window),
+        run.order.join(" › "),
+    );
+    for message in smallest.messages().iter().take(MOST_MESSAGES) {
+        text.push_str(&format!("    {}\n", style::excerpt(&format!("{message:?}"), EXCERPT)));
+    }
+    if let Some(more) = smallest.len().checked_sub(MOST_MESSAGES).filter(|more| *more > 0) {
+        text.push_str(&format!("    and {}\n", counted(more as u64, "more message")));
+    }
+    Ok(Some(text.trim_end().to_owned()))
+}
+
+fn shrunk(
+    replay: &brute_host::replay::Replay,
+    failing: &Conversation,
+    order: &[usize],
+    law: Law,
+) -> Result<Conversation, Failure> {
+    let mut smallest = replays::in_parallel(true, "", &[()], |runtime, ()| {
+        Ok(runtime.block_on(replay.shrunk(failing, order, law)))
+    })?;
+    Ok(smallest.pop().unwrap_or_else(|| failing.clone()))
+}
+
+/// What was found, as JSON gives it.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Found<'t> {
+    seed: u64,
+    /// Whether these are all orders that there are.
+    is_complete: bool,
+    orders: Vec<Row<'t>>,
+    commute: Vec<Commute>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    broken: Vec<Broken>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    violations: Vec<&'t Violation>,
+    trials: &'t [Trial],
+}
+
+/// An order, and those that did the same everywhere.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Row<'t> {
+    order: &'t [String],
+    same: Vec<&'t [String]>,
+    /// Whether no other order beats it.
+    unbeaten: bool,
+    recall: f64,
+    recall_by_use: f64,
+    cost: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dollars: Option<f64>,
+    totals: Totals,
+}
+
+impl<'t> Found<'t> {
+    fn of(
+        trials: &'t Trials,
+        price: Option<Price>,
+        broken: Vec<Broken>,
+        seed: u64,
+        orders: usize,
+    ) -> Self {
+        let totals = trials.totals();
+        let best = unbeaten(&totals);
+        let name = |order: usize| trials.orders[order].as_slice();
+        let row = |alike: Vec<usize>| {
+            let (first, others) = alike.split_first()?;
+            let totals = totals[*first];
+            Some(Row {
+                order: name(*first),
+                same: others.iter().map(|order| name(*order)).collect(),
+                unbeaten: best.contains(first),
+                recall: totals.recall(),
+                recall_by_use: totals.recall.by_use.kept_share().unwrap_or(1.0),
+                cost: totals.cost(),
+                dollars: price.map(|price| totals.dollars(&price)),
+                totals,
+            })
+        };
+        let mut rows: Vec<Row<'_>> = trials.alike().into_iter().filter_map(row).collect();
+        rows.sort_by(|one, other| {
+            (other.unbeaten.cmp(&one.unbeaten))
+                .then(other.recall.total_cmp(&one.recall))
+                .then(one.cost.total_cmp(&other.cost))
+        });
+        let runs = trials.trials.iter().flat_map(|trial| &trial.runs);
+        let violations = runs.flat_map(|run| &run.compactions).flat_map(|one| &one.violations);
+        Self {
+            seed,
+            is_complete: orders < MOST_ORDERS,
+            orders: rows,
+            commute: trials.commute(),
+            broken,
+            violations: violations.collect(),
+            trials: &trials.trials,
+        }
+    }
+
+    fn text(&self, sessions: &[Loaded]) -> String {
+        let orders: usize = self.orders.iter().map(|row| 1 + row.same.len()).sum();
+        let head = format!(
+            "{} of a ladder, {}, {}",
+            counted(orders as u64, "order"),
+            counted(sessions.len() as u64, "session"),
+            counted(self.trials.len() as u64, "replay"),
+        );
+        let mut text = format!("{}\n", styled(HEAD, &head));
+        // Names in each row would leave no room for figures.
+        let given = self.trials.first().and_then(|trial| trial.runs.first());
+        let rungs = given.map_or(&[][..], |run| &run.order);
+        let named = rungs.iter().zip(1..).map(|(rung, number)| format!("{number} {}", shown(rung)));
+        let named = style::wrapped(&named.collect::<Vec<_>>().join(", "), 0);
+        text.push_str(&format!("{}\n\n", styled(DIM, &named)));
+        let place = |rung: &String| rungs.iter().position(|known| known == rung).unwrap_or(0) + 1;
+        let has_dollars = self.orders.iter().any(|row| row.dollars.is_some());
+        let cost = if has_dollars { "US$" } else { "cost" };
+        let header = [
+            "",
+            "order",
+            "recall",
+            "by use",
+            "sent",
+            "cached",
+            cost,
+            "summaries",
+            "missed",
+            "over",
+        ];
+        let mut table = style::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        for row in &self.orders {
+            let places: Vec<String> =
+                row.order.iter().map(|rung| place(rung).to_string()).collect();
+            let mut name = places.join(" › ");
+            if !row.same.is_empty() {
+                name.push_str(&format!(" (+{})", row.same.len()));
+            }
+            let share = |share: f64| format!("{:.1} %", share * 100.0);
+            let totals = &row.totals;
+            table.add_row([
+                if row.unbeaten { "*".to_owned() } else { String::new() },
+                name,
+                share(row.recall),
+                share(row.recall_by_use),
+                number(totals.sent),
+                share(totals.cached as f64 / totals.sent.max(1) as f64),
+                row.dollars.map_or_else(|| number(row.cost as u64), |cost| format!("{cost:.2}")),
+                number(totals.summarizer_calls),
+                number(totals.misses),
+                number(totals.over_window),
+            ]);
+        }
+        text.push_str(&style::lines(&table));
+        let notes = "* no other order beats it in both recall and cost. (+N): as many other orders did the same. recall: \
+                     of what the session goes on to use, what is still there after a compaction. missed: compactions \
+                     above target. over: requests over the window.";
+        text.push_str(&format!("\n\n{}\n", styled(DIM, &style::wrapped(notes, 0))));
+        for commute in &self.commute {
+            let [one, other] = commute.rungs.each_ref().map(shown);
+            let words = match (commute.pairs, commute.always()) {
+                (0, _) => continue,
+                (_, true) => "commute here".to_owned(),
+                (pairs, false) => {
+                    format!("do not commute ({} of {pairs} differ)", pairs - commute.same)
+                }
+            };
+            text.push_str(&format!("\n`{one}` and `{other}` {words}"));
+        }
+        for broken in &self.broken {
+            text.push_str(&format!("\n{}: {}", styled(BAD, "does not hold"), shown(broken)));
+        }
+        text.push('\n');
+        text
+    }
+}
