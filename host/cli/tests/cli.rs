@@ -24,5 +24,6 @@ mod cli {
     mod samples;
     mod sizes;
     mod summarizer;
+    mod transcripts;
     mod trust;
 }

@@ -15,13 +15,34 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use brute_host::formats::{Document, ReadError, ReadOptions};
+use brute_host::transcripts::{self, Input, Kind, TranscriptError};
 
 use laws::{Ladder, Row, compact};
 use plugins::Plugins;
 
-/// The folders whose files are to be read.
-const READ: [&str; 6] =
-    ["anthropic-messages", "gemini-api", "openai-chat", "openai-responses", "swe-agent", "tau2"];
+/// The folders whose files are to be read, with the kind of log if they hold logs of agents. Some files
+/// hold no message, and are to be refused with the reason.
+const READ: [(&str, Option<Kind>); 19] = [
+    ("anthropic-messages", None),
+    ("gemini-api", None),
+    ("openai-chat", None),
+    ("openai-responses", None),
+    ("swe-agent", None),
+    ("tau2", None),
+    ("atif", Some(Kind::Atif)),
+    ("atif-like", Some(Kind::Atif)),
+    ("claude-code", Some(Kind::ClaudeCode)),
+    ("claude-stream-json", Some(Kind::ClaudeStreamJson)),
+    ("codex-app-server", Some(Kind::CodexAppServer)),
+    ("codex-rollout", Some(Kind::CodexRollout)),
+    ("gemini-cli", Some(Kind::GeminiCli)),
+    ("inspect-eval", Some(Kind::InspectEval)),
+    ("langchain", Some(Kind::Langchain)),
+    ("opencode", Some(Kind::Opencode)),
+    ("openhands", Some(Kind::Openhands)),
+    ("openhands-sdk", Some(Kind::OpenhandsSdk)),
+    ("pi", Some(Kind::Pi)),
+];
 
 /// Of a file with several conversations, so many are compacted.
 const MOST_PICKED: usize = 5;
@@ -49,15 +70,56 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     folders.iter().flat_map(|folder| self::files(folder)).chain(files).collect()
 }
 
+/// A conversation of a file: what it is read from, and how.
+struct Found {
+    bytes: Vec<u8>,
+    options: ReadOptions,
+    /// Which one, for people.
+    name: String,
+}
+
 /// What came of reading a file.
 enum Reading {
     /// Its conversations, and whether something in them had to be mended.
-    Conversations(Vec<ReadOptions>, bool),
+    Conversations(Vec<Found>, bool),
     /// Why it was refused.
     Refused(String),
 }
 
-fn read(bytes: &[u8]) -> Reading {
+/// Reads a file: as the log of an agent, if it is one. What kind of log it is comes with it.
+fn read(bytes: &[u8]) -> (Reading, Option<Kind>) {
+    let of = |pick: Option<usize>, whole: bool| {
+        transcripts::read(bytes, &transcripts::Options { pick, whole, kind: None })
+    };
+    let picks: Vec<Option<usize>> = match of(None, false) {
+        Ok(Input::Other(_)) => return (read_document(bytes), None),
+        Ok(Input::Transcript(_)) => vec![None],
+        Err(TranscriptError::Several { count, .. }) => {
+            (0..count.min(MOST_PICKED)).map(Some).collect()
+        }
+        Err(error) => return (Reading::Refused(error.to_string()), None),
+    };
+    let (mut found, mut kind) = (Vec::new(), None);
+    for (pick, whole) in picks.into_iter().flat_map(|pick| [(pick, false), (pick, true)]) {
+        let transcript = match of(pick, whole) {
+            Ok(Input::Transcript(transcript)) => transcript,
+            other => return (Reading::Refused(format!("pick {pick:?}: {other:?}")), kind),
+        };
+        kind = Some(transcript.kind());
+        let options = ReadOptions { format: Some(transcript.format()), ..ReadOptions::default() };
+        let bytes = transcript.request().as_bytes().to_vec();
+        // Compactions that leave nothing to tell apart are read once.
+        if whole && found.last().is_some_and(|live: &Found| live.bytes == bytes) {
+            continue;
+        }
+        let pick = pick.map_or_else(String::new, |pick| format!("#{pick}"));
+        let name = if whole { format!("{pick} whole") } else { pick };
+        found.push(Found { bytes, options, name });
+    }
+    (Reading::Conversations(found, false), kind)
+}
+
+fn read_document(bytes: &[u8]) -> Reading {
     let picks = match Document::read(bytes, &ReadOptions::default()) {
         Err(ReadError::Several { count, .. }) => (0..count.min(MOST_PICKED)).map(Some).collect(),
         _ => vec![None],
@@ -65,11 +127,14 @@ fn read(bytes: &[u8]) -> Reading {
     let (mut found, mut mended) = (Vec::new(), false);
     for pick in picks {
         let asis = ReadOptions { pick, ..ReadOptions::default() };
+        let name = pick.map_or_else(String::new, |pick| format!("#{pick}"));
+        let mut push =
+            |options| found.push(Found { bytes: bytes.to_vec(), options, name: name.clone() });
         match Document::read(bytes, &asis) {
-            Ok(_) => found.push(asis),
+            Ok(_) => push(asis),
             Err(ReadError::Invalid { .. }) => {
                 mended = true;
-                found.push(ReadOptions { repair: true, ..asis });
+                push(ReadOptions { repair: true, ..asis });
             }
             Err(error) => return Reading::Refused(error.to_string()),
         }
@@ -86,11 +151,11 @@ struct Tally {
 }
 
 impl Tally {
-    fn compacted(&mut self, name: &str, bytes: &[u8], options: &ReadOptions, mended: bool) {
+    fn compacted(&mut self, name: &str, found: &Found, mended: bool) {
+        let Found { bytes, options, name: pick } = found;
         for ladder in Ladder::ALL {
             for window in WINDOWS {
                 let (row, broken) = compact(bytes, options, window, ladder);
-                let pick = options.pick.map_or_else(String::new, |pick| format!("#{pick}"));
                 let Row { before, after, outcome } = row;
                 let note = if mended { " (mended)" } else { "" };
                 say(&format!(
@@ -137,13 +202,22 @@ fn real_sessions_stay_whole() {
     let mut plugins = Plugins::load(spill.path());
     for path in files(&root) {
         let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned();
-        let is_wanted = READ.iter().any(|folder| name.starts_with(folder));
+        let folder = name.split('/').next().unwrap_or_default();
+        let wanted = READ.iter().find(|(of, _)| *of == folder);
+        let is_wanted = wanted.is_some();
         let bytes = std::fs::read(&path).unwrap();
-        match read(&bytes) {
+        let (reading, kind) = read(&bytes);
+        if let (Some((_, wanted)), Reading::Conversations(..)) = (wanted, &reading)
+            && *wanted != kind
+        {
+            say(&format!("    FAILED: {name} was read as {kind:?}"));
+            tally.failed += 1;
+        }
+        match reading {
             Reading::Conversations(found, mended) if is_wanted => {
-                for options in &found {
-                    tally.compacted(&name, &bytes, options, mended);
-                    for law in tried(&mut plugins, &bytes, options) {
+                for found in &found {
+                    tally.compacted(&name, found, mended);
+                    for law in tried(&mut plugins, &found.bytes, &found.options) {
                         say(&format!("    FAILED: {name}: {law}"));
                         tally.failed += 1;
                     }

@@ -19,6 +19,19 @@ pub(super) enum Speaker {
     Tool,
 }
 
+impl Speaker {
+    /// Whether providers take `part` from it.
+    pub(super) fn may_hold(self, part: &Part) -> bool {
+        match part {
+            Part::Text(_) => true,
+            Part::Image(_) => self == Self::User,
+            Part::Result(_) | Part::Block { kind: Block::Result(_), .. } => self == Self::Tool,
+            Part::Block { kind: Block::Other, .. } => matches!(self, Self::User | Self::Assistant),
+            Part::Thought { .. } | Part::Call(_) | Part::Block { .. } => self == Self::Assistant,
+        }
+    }
+}
+
 /// One thing that a log holds.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
@@ -148,6 +161,23 @@ impl Part {
         matches!(self, Self::Thought { .. } | Self::Block { kind: Block::Thought, .. })
     }
 
+    /// About how long it is in a request, in bytes.
+    pub(super) fn len(&self) -> usize {
+        const AROUND: usize = 96;
+        let text = match self {
+            Self::Text(text) | Self::Block { raw: text, .. } | Self::Image(Image::Url(text)) => {
+                text.len()
+            }
+            Self::Thought { text, signature } => {
+                text.len() + signature.as_ref().map_or(0, String::len)
+            }
+            Self::Image(Image::Data { data, .. }) => data.len(),
+            Self::Call(call) => call.arguments.len(),
+            Self::Result(answer) => answer.content.iter().map(Self::len).sum(),
+        };
+        AROUND + text
+    }
+
     /// Whether only Anthropic's format has a place for it.
     pub(super) fn wants_anthropic(&self) -> bool {
         matches!(self, Self::Thought { signature: Some(_), .. } | Self::Block { .. })
@@ -233,8 +263,7 @@ pub(super) fn one_line(raw: &str) -> Json {
 
 /// Whether a JSON string holds nothing but white space.
 pub(super) fn is_blank(raw: &str) -> bool {
-    let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
-    let mut bytes = inner.bytes();
+    let mut bytes = inner(raw).bytes();
     while let Some(byte) = bytes.next() {
         let is_white = match byte {
             b' ' => true,
@@ -248,6 +277,11 @@ pub(super) fn is_blank(raw: &str) -> bool {
     true
 }
 
+/// What stands between the quotes of a JSON string.
+pub(super) fn inner(raw: &str) -> &str {
+    raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default()
+}
+
 /// JSON strings as one, with blank lines between them.
 pub(super) fn joined<'a>(texts: impl IntoIterator<Item = &'a Json>) -> Json {
     let mut whole = String::from("\"");
@@ -255,7 +289,7 @@ pub(super) fn joined<'a>(texts: impl IntoIterator<Item = &'a Json>) -> Json {
         if whole.len() > 1 {
             whole.push_str("\\n\\n");
         }
-        whole.push_str(text.get(1..text.len().saturating_sub(1)).unwrap_or_default());
+        whole.push_str(inner(text));
     }
     whole.push('"');
     whole

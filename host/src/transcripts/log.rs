@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::entry::{Entry, Json, Part, Speaker, is_blank};
 use super::{Left, Problem, Skipped, Trigger};
 use crate::formats::Format;
+use crate::formats::json::{View, compact};
 
 /// What a summary or a placeholder of a result stands for, as the log tells it.
 #[derive(Debug)]
@@ -71,6 +72,12 @@ fn summary_text(entry: &Entry) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
+/// So many kinds of records that are passed over are told apart.
+const MOST_KINDS: usize = 256;
+
+/// So many characters of what a log calls a kind are kept.
+const LONGEST_KIND: usize = 64;
+
 /// One conversation of a log, as it is being read. Of a log with several, only the wanted one is kept.
 #[derive(Debug, Default)]
 pub(super) struct Log {
@@ -122,6 +129,11 @@ impl Log {
             return;
         }
         entry.parts.retain(|part| !matches!(part, Part::Text(text) if is_blank(text)));
+        let (speaker, before) = (entry.speaker, entry.parts.len());
+        entry.parts.retain(|part| speaker == Speaker::Tool || speaker.may_hold(part));
+        for _ in entry.parts.len()..before {
+            self.skip("part", "no provider takes it from who says it", entry.line);
+        }
         if entry.parts.is_empty() && entry.speaker != Speaker::Tool {
             self.skip("message", "there is nothing in it", entry.line);
             return;
@@ -146,13 +158,32 @@ impl Log {
             last.count += 1;
             return;
         }
-        let place = self.places.entry((kind.to_owned(), why)).or_insert_with(|| {
-            let kind = kind.to_owned();
-            self.skipped.push(Skipped { kind, why, count: 0, first_line: line });
-            self.skipped.len() - 1
-        });
-        if let Some(skipped) = self.skipped.get_mut(*place) {
+        let kind: String = match self.skipped.len() < MOST_KINDS {
+            true => kind.chars().take(LONGEST_KIND).collect(),
+            false => "record of yet another kind".to_owned(),
+        };
+        let place = match self.places.get(&(kind.clone(), why)) {
+            Some(place) => *place,
+            None => {
+                self.places.insert((kind.clone(), why), self.skipped.len());
+                self.skipped.push(Skipped { kind, why, count: 0, first_line: line });
+                self.skipped.len() - 1
+            }
+        };
+        if let Some(skipped) = self.skipped.get_mut(place) {
             skipped.count += 1;
+        }
+    }
+
+    /// Takes the schemas of the tools, if they are some.
+    pub(super) fn tools(&mut self, tools: Option<View<'_>>, line: usize) {
+        let Some(tools) = tools.filter(|tools| tools.is_array() && self.is_wanted()) else {
+            return;
+        };
+        let is_schema = |tool: View<'_>| tool.get("function").is_some_and(View::is_object);
+        match tools.items().next().is_some() && tools.items().all(is_schema) {
+            true => self.tools = Some(compact(tools.raw())),
+            false => self.skip("tools", "they are told in no form that is sent", line),
         }
     }
 

@@ -246,19 +246,18 @@ impl Transcript {
             return Err(TranscriptError::Unreadable { kind, why });
         }
         let (messages, replaced) = assemble::messages(&mut log, options.whole);
-        if messages.is_empty() {
+        let first = messages.iter().find(|message| message.speaker != entry::Speaker::System);
+        let Some(first) = first.map(|message| message.entry) else {
             let (skipped, problems) = (log.take_skipped(), log.problems);
             return Err(TranscriptError::NoMessages { kind, skipped, problems });
-        }
+        };
         let (system, tools) = (log.system.take(), log.tools.take());
         let (model, format) = (log.model.clone(), log.format);
         let request = render::request(messages, Beside { model, system, tools, format });
         let last = log.cuts.len().saturating_sub(1);
         let compactions = log.cuts.iter().zip(replaced).enumerate();
         let compactions = compactions.map(|(place, (cut, replaced))| {
-            let is_in = options.whole
-                || place == last
-                || cut.at >= request.entries.first().copied().unwrap_or(0);
+            let is_in = options.whole || place == last || cut.at >= first;
             Compaction {
                 at: is_in.then(|| request.message_of(cut.at)),
                 line: cut.line,

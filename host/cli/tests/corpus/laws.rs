@@ -231,16 +231,19 @@ impl Laws<'_> {
     fn same_bytes(&mut self, output: &Document) {
         let mended = !self.document.repairs().is_empty();
         let there = by_id(&self.compaction.conversation);
-        let mut whole = vec![true; self.document.wire_len()];
+        // An image alone behind a tool's result belongs to that: no message stands in it.
+        let mut whole = vec![None; self.document.wire_len()];
         for message in self.document.conversation().messages() {
             if let Some(wire) = self.document.wire_index(message.id()) {
-                whole[wire] &=
+                *whole[wire].get_or_insert(true) &=
                     there.get(&message.id()).is_some_and(|now| Arc::ptr_eq(now, message));
             }
         }
         let output: Vec<&str> = wires(output).collect();
         let mut from = 0;
-        for (index, raw) in wires(self.document).enumerate().filter(|(index, _)| whole[*index]) {
+        for (index, raw) in
+            wires(self.document).enumerate().filter(|(index, _)| whole[*index] == Some(true))
+        {
             match output[from..].iter().position(|other| *other == raw) {
                 Some(at) => from += at + 1,
                 None => {

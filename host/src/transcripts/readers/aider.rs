@@ -28,7 +28,10 @@ pub(in crate::transcripts) fn read(text: &str, log: &mut Log) {
         } else if line.starts_with('>') {
             chat.end(log);
             log.skip("line of aider's own", "it is told to the user, not to the model", number);
-        } else if !(line.trim().is_empty() && chat.speaker != Some(Speaker::Assistant)) {
+        } else if line.trim().is_empty() && chat.speaker != Some(Speaker::Assistant) {
+            // Each line of what a person says has its mark, an empty one too.
+            chat.end(log);
+        } else {
             chat.say(Speaker::Assistant, line, number, log);
         }
     }
@@ -48,7 +51,7 @@ impl Chat {
             self.end(log);
             (self.speaker, self.line) = (Some(speaker), line);
         }
-        self.text.push_str(words);
+        self.text.push_str(words.trim_end());
         self.text.push('\n');
     }
 

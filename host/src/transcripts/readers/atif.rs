@@ -1,9 +1,9 @@
 //! Trajectories in the Agent Trajectory Interchange Format, whole or as lines, and the older form that
 //! has a step for each call and each result.
 
-use super::{Reader, field, number, owned};
+use super::{Reader, field, number, owned, records};
 use crate::formats::Usage;
-use crate::formats::json::{View, compact, quote};
+use crate::formats::json::{View, quote};
 use crate::transcripts::entry::{
     Call, Entry, Part, Speaker, arguments, content_parts, is_blank, one_line, text_part,
 };
@@ -18,24 +18,23 @@ pub(super) struct Trajectory {
 
 impl Reader for Trajectory {
     fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
-        if value.is_array() {
-            for trajectory in value.items() {
-                if trajectory.get("steps").is_some() {
-                    log.begin(field(trajectory, "session_id").unwrap_or_default());
-                }
-                self.value(trajectory, line, log);
+        for trajectory in records(value) {
+            if value.is_array() && trajectory.get("steps").is_some() {
+                log.begin(field(trajectory, "session_id").unwrap_or_default());
             }
-            return;
+            self.trajectory(trajectory, line, log);
         }
+    }
+}
+
+impl Trajectory {
+    fn trajectory(&mut self, value: View<'_>, line: usize, log: &mut Log) {
         let [steps, agent, model, prompt] = value.fields(["steps", "agent", "model", "prompt"]);
         let agents = agent.and_then(|agent| field(agent, "model_name"));
         if let Some(model) = agents.or_else(|| steps.and(model).and_then(View::text)) {
             log.model = Some(model.into_owned());
         }
-        let tools = agent.and_then(|agent| agent.get("tool_definitions"));
-        if let Some(tools) = tools.filter(|tools| tools.is_array()) {
-            log.tools = Some(compact(tools.raw()));
-        }
+        log.tools(agent.and_then(|agent| agent.get("tool_definitions")), line);
         if let Some(prompt) = steps.and(prompt) {
             log.push(Entry::new(
                 Speaker::User,
@@ -49,9 +48,7 @@ impl Reader for Trajectory {
             None => log.skip("header", "it is told beside the conversation", line),
         }
     }
-}
 
-impl Trajectory {
     fn step(&mut self, step: View<'_>, line: usize, log: &mut Log) {
         log.records += 1;
         match field(step, "source").as_deref() {
@@ -86,7 +83,7 @@ impl Trajectory {
             },
             "tool_call" => {
                 let [id, tool, input] = step.fields(["tool_id", "tool", "input"]);
-                match (id.and_then(View::string), tool) {
+                match (id.and_then(View::string), tool.filter(|tool| tool.is_string())) {
                     (Some(id), Some(tool)) => {
                         let (name, arguments) = (tool.raw().to_owned(), arguments(input));
                         log.push(entry(vec![Part::Call(Call { id, name, arguments })]));

@@ -5,11 +5,13 @@
 //! its id. Who comes before whom (`parentUuid`) only tells what was taken back.
 
 use super::claude_tree::{Node, Tree, Turn};
-use super::{Reader, field, number, owned};
+use super::{Reader, field, number, owned, records};
 use crate::formats::json::View;
 use crate::formats::{Format, Usage};
 use crate::transcripts::Trigger;
-use crate::transcripts::entry::{Block, Entry, Part, Speaker, content_parts, is_blank};
+use crate::transcripts::entry::{
+    Answer, Block, Call, Entry, Part, Speaker, arguments, content_parts, is_blank,
+};
 use crate::transcripts::log::{Cut, Hidden, Log};
 
 /// What Claude Code puts in the place of a result that it cleared.
@@ -37,10 +39,27 @@ impl Session {
 
 impl Reader for Session {
     fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
-        if value.is_array() {
-            value.items().for_each(|item| self.value(item, line, log));
-            return;
+        records(value).for_each(|record| self.record(record, line, log));
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        if log.entries.is_empty() && log.cuts.iter().all(|cut| cut.summary.is_none()) {
+            log.entries = std::mem::take(&mut self.side);
+        } else {
+            for entry in &self.side {
+                log.skip("message of a subagent", "it has a context of its own", entry.line);
+            }
         }
+        for at in self.tree.rewound() {
+            let line = log.entries[at].line;
+            log.skip("message that was taken back", "the session went on from before it", line);
+            log.rewound.insert(at);
+        }
+    }
+}
+
+impl Session {
+    fn record(&mut self, value: View<'_>, line: usize, log: &mut Log) {
         log.format = Some(Format::Anthropic);
         let kind = field(value, "type").unwrap_or_default();
         let first = log.entries.len();
@@ -66,23 +85,6 @@ impl Reader for Session {
         }
     }
 
-    fn end(&mut self, log: &mut Log) {
-        if log.entries.is_empty() && log.cuts.iter().all(|cut| cut.summary.is_none()) {
-            log.entries = std::mem::take(&mut self.side);
-        } else {
-            for entry in &self.side {
-                log.skip("message of a subagent", "it has a context of its own", entry.line);
-            }
-        }
-        for at in self.tree.rewound() {
-            let line = log.entries[at].line;
-            log.skip("message that was taken back", "the session went on from before it", line);
-            log.rewound.insert(at);
-        }
-    }
-}
-
-impl Session {
     fn message(&mut self, value: View<'_>, kind: &str, line: usize, log: &mut Log) -> Option<Turn> {
         let flag = |key: &str| value.get(key).and_then(View::bool).unwrap_or(false);
         let Some(message) = value.get("message").filter(|message| message.is_object()) else {
@@ -234,11 +236,24 @@ fn entries(message: View<'_>, speaker: Speaker, line: usize, log: &mut Log) -> V
     entries
 }
 
+/// A block as it is, or what can be saved of one that no provider would take.
 fn part(block: View<'_>) -> Option<Part> {
-    let [kind, text, id, answers, name] =
-        block.fields(["type", "text", "id", "tool_use_id", "name"]);
+    let [kind, text, id, answers, name, input, content, is_error, thinking, signature] = block
+        .fields([
+            "type",
+            "text",
+            "id",
+            "tool_use_id",
+            "name",
+            "input",
+            "content",
+            "is_error",
+            "thinking",
+            "signature",
+        ]);
     let kind = kind.and_then(View::text)?;
-    let raw = || block.raw().to_owned();
+    let is_text =
+        |value: Option<View<'_>>| value.is_none_or(|value| value.is_string() || value.is_null());
     let kind = match &*kind {
         "text" => {
             let text = text.filter(|text| text.is_string() && !is_blank(text.raw()))?;
@@ -248,15 +263,44 @@ fn part(block: View<'_>) -> Option<Part> {
             }
             Block::Other
         }
-        "thinking" | "redacted_thinking" => Block::Thought,
-        "tool_use" => {
-            name.filter(|name| name.is_string())?;
-            Block::Call(id.and_then(View::string)?)
+        "thinking" | "redacted_thinking" => {
+            [thinking, signature].into_iter().all(is_text).then_some(Block::Thought)?
         }
-        "tool_result" => Block::Result(answers.and_then(View::string)?),
+        "tool_use" => {
+            let name = name.filter(|name| name.is_string())?;
+            let id = id.and_then(View::string)?;
+            if !input.is_some_and(View::is_object) {
+                let (name, arguments) = (name.raw().to_owned(), arguments(input));
+                return Some(Part::Call(Call { id, name, arguments }));
+            }
+            Block::Call(id)
+        }
+        "tool_result" => {
+            let call = answers.and_then(View::string)?;
+            let flag = is_error.and_then(View::bool);
+            let is_sound = content.is_none_or(is_content)
+                && (flag.is_some() || is_error.is_none_or(View::is_null));
+            if !is_sound {
+                let (content, is_error) = (content_parts(content), flag == Some(true));
+                return Some(Part::Result(Answer { call, content, is_error }));
+            }
+            Block::Result(call)
+        }
         _ => Block::Other,
     };
-    Some(Part::Block { raw: raw(), kind })
+    Some(Part::Block { raw: block.raw().to_owned(), kind })
+}
+
+/// Whether a result may hold it: a text, or blocks.
+fn is_content(content: View<'_>) -> bool {
+    let is_block = |block: View<'_>| {
+        let [kind, text] = block.fields(["type", "text"]);
+        let is_string = |value: Option<View<'_>>| value.is_some_and(View::is_string);
+        is_string(kind) && (is_string(text) || !kind.is_some_and(|kind| kind.is_text("text")))
+    };
+    content.is_string()
+        || content.is_null()
+        || (content.is_array() && content.items().all(is_block))
 }
 
 /// What Anthropic counted: what its cache read and wrote fills the window all the same.

@@ -12,10 +12,15 @@ use crate::transcripts::entry::{
 };
 use crate::transcripts::log::{Cut, Hidden, Log};
 
+/// So many entries may stand between a reply and its count: the results of its calls.
+const MOST_SINCE_REPLY: usize = 256;
+
 /// Reads a rollout.
 #[derive(Default)]
 pub(super) struct Rollout {
     items: Items,
+    /// What the provider counted last.
+    counted: Option<Usage>,
 }
 
 impl Reader for Rollout {
@@ -60,11 +65,25 @@ impl Rollout {
         }
     }
 
+    /// Notes what the provider counted for the newest reply, which is among the newest entries.
+    fn count(&mut self, input: u64, output: u64, log: &mut Log) {
+        if input == 0 {
+            return;
+        }
+        let usage = Usage { input, output };
+        self.counted = Some(usage);
+        let newest = log.entries.iter_mut().rev().take(MOST_SINCE_REPLY);
+        let mut replies = newest.filter(|entry| entry.speaker == Speaker::Assistant);
+        if let Some(reply) = replies.next() {
+            reply.usage = Some(usage);
+        }
+    }
+
     fn event(&mut self, event: View<'_>, line: usize, log: &mut Log) {
         let kind = field(event, "type").unwrap_or_default();
         let info = event.get("info").filter(|_| kind == "token_count");
         if let Some(last) = info.and_then(|info| info.get("last_token_usage")) {
-            counted(number(last, "input_tokens"), number(last, "output_tokens"), log);
+            self.count(number(last, "input_tokens"), number(last, "output_tokens"), log);
         }
         let why = match &*kind {
             "user_message"
@@ -95,8 +114,7 @@ impl Rollout {
         }
         left.retain(|entry| !entry.parts.is_empty());
         self.items.replies += 1;
-        let newest = log.entries.iter().rev().find_map(|entry| entry.usage);
-        cut.tokens_before = newest.map(|usage| usage.total());
+        cut.tokens_before = self.counted.map(|usage| usage.total());
         cut.summary = Some((at, left)).filter(|(_, left)| !left.is_empty());
         log.cut(cut);
     }
@@ -112,7 +130,7 @@ impl Rollout {
             "thread/tokenUsage/updated" => {
                 let usage = params.get("tokenUsage").and_then(|usage| usage.get("last"));
                 if let Some(last) = usage {
-                    counted(number(last, "inputTokens"), number(last, "outputTokens"), log);
+                    self.count(number(last, "inputTokens"), number(last, "outputTokens"), log);
                 }
                 log.skip(&method, "it is told beside the conversation", line);
             }
@@ -203,14 +221,6 @@ fn session(meta: View<'_>, line: usize, log: &mut Log) {
         log.system = Some(text.raw().to_owned());
     }
     log.skip("session_meta", "it is told beside the conversation", line);
-}
-
-/// Notes what the provider counted for the newest reply.
-fn counted(input: u64, output: u64, log: &mut Log) {
-    let reply = log.entries.iter_mut().rfind(|entry| entry.speaker == Speaker::Assistant);
-    if let Some(reply) = reply.filter(|_| input > 0) {
-        reply.usage = Some(Usage { input, output });
-    }
 }
 
 /// Items of the Responses API. Those that the model wrote in a row are one reply.

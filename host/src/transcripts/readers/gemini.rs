@@ -6,7 +6,7 @@ use super::{Reader, field, number, owned};
 use crate::formats::Usage;
 use crate::formats::json::{View, quote};
 use crate::transcripts::entry::{
-    Call, Entry, Json, Part, Speaker, arguments, content_parts, joined, one_line,
+    Call, Entry, Json, Part, Speaker, arguments, content_parts, inner, joined, one_line,
 };
 use crate::transcripts::log::{Cut, Hidden, Log};
 
@@ -18,6 +18,8 @@ const SNAPSHOT: &str = "<state_snapshot>";
 pub(super) struct Session {
     /// The first entry of each message, by its id, and the one behind its last.
     messages: HashMap<String, (usize, usize)>,
+    /// The entries that were not taken back, so that none is taken back twice.
+    kept: Vec<usize>,
     count: usize,
 }
 
@@ -53,15 +55,16 @@ impl Session {
         if let Some(id) = id {
             self.messages.insert(id, (first, log.entries.len()));
         }
+        self.kept.extend(first..log.entries.len());
     }
 
     /// Takes back a message and all behind it.
-    fn rewind(&self, to: &str, line: usize, log: &mut Log) {
+    fn rewind(&mut self, to: &str, line: usize, log: &mut Log) {
         match self.messages.get(to) {
             Some((first, _)) => {
                 log.skip("$rewindTo", "what it takes back is passed over", line);
-                let taken = *first..log.entries.len();
-                log.rewound.extend(taken);
+                let kept = self.kept.partition_point(|entry| entry < first);
+                log.rewound.extend(self.kept.drain(kept..));
             }
             None => {
                 log.problem(line, format!("cannot go back to `{to}`, which the log does not hold"));
@@ -108,7 +111,7 @@ impl Session {
 
 fn user(message: View<'_>, line: usize, log: &mut Log) {
     let parts = content_parts(message.get("content"));
-    let begins = |part: &Part| matches!(part, Part::Text(text) if text[1..].trim_start().starts_with(SNAPSHOT));
+    let begins = |part: &Part| matches!(part, Part::Text(text) if inner(text).trim_start().starts_with(SNAPSHOT));
     let at = log.entries.len();
     if parts.first().is_some_and(begins) {
         let mut cut = Cut::new(line, at, Hidden::Before(at));

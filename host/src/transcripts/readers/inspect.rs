@@ -93,6 +93,7 @@ fn entry(message: View<'_>, line: usize) -> Result<Entry, (&'static str, &'stati
             true => Some(function),
             false => function.get("name"),
         });
+        let name = name.filter(|name| name.is_string());
         if let (Some(id), Some(name)) = (id.and_then(View::string), name) {
             let given = given.or_else(|| function.and_then(|function| function.get("arguments")));
             let (name, arguments) = (name.raw().to_owned(), arguments(given));
@@ -133,7 +134,10 @@ fn looked_up(part: &mut Part, attached: &HashMap<String, Json>) {
                 let name = call.arguments[from..].split('"').next().unwrap_or_default();
                 let end = (from + name.len() + 1).min(call.arguments.len());
                 whole.push_str(&call.arguments[looked..at]);
-                let text = attached.get(name).map_or(&call.arguments[at..end], String::as_str);
+                // A quote behind a backslash begins no string.
+                let is_string = !call.arguments[..at].ends_with('\\');
+                let found = attached.get(name).filter(|_| is_string);
+                let text = found.map_or(&call.arguments[at..end], String::as_str);
                 whole.push_str(text);
                 looked = end;
             }

@@ -2,7 +2,7 @@
 //!
 //! With Anthropic's models a call is there twice: among the blocks of the content, and in `tool_calls`.
 
-use super::{Reader, field, number};
+use super::{Reader, field, number, records};
 use crate::formats::Usage;
 use crate::formats::json::View;
 use crate::transcripts::entry::{Call, Entry, Part, Speaker, arguments, content_parts};
@@ -13,17 +13,13 @@ pub(super) struct Dump;
 
 impl Reader for Dump {
     fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
-        let messages = value.get("messages").filter(|list| list.is_array());
-        let list = messages.or_else(|| value.is_array().then_some(value));
-        let Some(list) = list else {
-            message(value, line, log);
-            return;
-        };
-        for (place, item) in list.items().enumerate() {
-            if item.is_array() || item.get("messages").is_some() {
+        let holder = value.get("messages").filter(|list| list.is_array());
+        for (place, item) in records(holder.unwrap_or(value)).enumerate() {
+            let inner = item.get("messages").filter(|list| list.is_array());
+            if item.is_array() || inner.is_some() {
                 log.begin(place.to_string());
             }
-            self.value(item, line, log);
+            records(inner.unwrap_or(item)).for_each(|one| message(one, line, log));
         }
     }
 }

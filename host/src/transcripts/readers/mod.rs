@@ -47,6 +47,13 @@ pub(super) fn reader(kind: Kind) -> Box<dyn Reader> {
     }
 }
 
+/// The records in a value: the elements of an array, or the value itself. Arrays in arrays are no records:
+/// no reader follows a log into any depth.
+fn records(value: View<'_>) -> impl Iterator<Item = View<'_>> {
+    let whole = (!value.is_array()).then_some(value);
+    value.items().chain(whole)
+}
+
 /// The text of the field `key`.
 fn field<'a>(value: View<'a>, key: &str) -> Option<std::borrow::Cow<'a, str>> {
     value.get(key).and_then(View::text)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Reader, field, number};
+use super::{Reader, field, number, records};
 use crate::formats::Usage;
 use crate::formats::json::{View, quote};
 use crate::transcripts::Trigger;
@@ -38,16 +38,15 @@ struct Asked {
 
 impl Reader for Export {
     fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
-        if value.is_array() {
-            value.items().for_each(|item| self.value(item, line, log));
-        } else if let Some(messages) = value.get("messages").filter(|list| list.is_array()) {
-            messages.items().for_each(|message| self.value(message, line, log));
-        } else if value.get("info").is_some() {
-            self.message(value, line, log);
-        } else {
+        let messages = value.get("messages").filter(|list| list.is_array());
+        for message in records(messages.unwrap_or(value)) {
             log.records += 1;
+            if message.get("info").is_some() {
+                self.message(message, line, log);
+                continue;
+            }
             self.rows += 1;
-            let kind = field(value, "type");
+            let kind = field(message, "type");
             log.skip(kind.as_deref().unwrap_or("row"), "it is a row of opencode's database", line);
         }
     }
@@ -66,7 +65,6 @@ impl Reader for Export {
 
 impl Export {
     fn message(&mut self, value: View<'_>, line: usize, log: &mut Log) {
-        log.records += 1;
         let Some(info) = value.get("info") else { return };
         if let Some(id) = field(info, "id") {
             self.first.insert(id.into_owned(), log.entries.len());

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Reader, field, number, owned};
+use super::{Reader, field, number, owned, records};
 use crate::formats::Usage;
 use crate::formats::json::{View, compact, quote};
 use crate::transcripts::entry::{Call, Entry, Part, Speaker, arguments, is_blank, text_part};
@@ -24,20 +24,31 @@ pub(super) struct Events {
     /// The newest call, for observations that name no cause.
     newest: Option<String>,
     count: usize,
+    /// Where the first entry stood that was forgotten: the summary stands there.
+    place: Option<usize>,
 }
 
 impl Reader for Events {
     fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
-        if value.is_array() {
-            value.items().for_each(|event| self.value(event, line, log));
-            return;
-        }
         if let Some(history) = value.get("history").filter(|history| history.is_array()) {
             *self = Self::default();
             log.begin(name(value, log));
-            history.items().for_each(|event| self.value(event, line, log));
+            self.events(history, line, log);
             return;
         }
+        self.events(value, line, log);
+    }
+}
+
+impl Events {
+    /// An event or a list of them, in which an action and its observation may be a pair.
+    fn events(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+        for event in records(value).flat_map(records) {
+            self.event(event, line, log);
+        }
+    }
+
+    fn event(&mut self, value: View<'_>, line: usize, log: &mut Log) {
         log.records += 1;
         let first = log.entries.len();
         let [id, action, observation] = value.fields(["id", "action", "observation"]);
@@ -71,8 +82,7 @@ impl Events {
                     .get("content")
                     .filter(|text| text.is_string())
                     .map(|text| text.raw().to_owned());
-                let tools = args.get("tools").filter(|tools| tools.is_array());
-                log.tools = tools.map(|tools| compact(tools.raw()));
+                log.tools(args.get("tools"), line);
             }
             "message" => {
                 let is_agent = source == "agent"
@@ -165,12 +175,11 @@ impl Events {
 
     fn condensation(&mut self, args: View<'_>, line: usize, log: &mut Log) {
         let at = log.entries.len();
-        let [ids, start, end, summary, offset] = args.fields([
+        let [ids, start, end, summary] = args.fields([
             "forgotten_event_ids",
             "forgotten_events_start_id",
             "forgotten_events_end_id",
             "summary",
-            "summary_offset",
         ]);
         let ids: Vec<u64> = match (start.and_then(View::u64), end.and_then(View::u64)) {
             (Some(start), Some(end)) => {
@@ -179,24 +188,25 @@ impl Events {
             }
             _ => ids.into_iter().flat_map(View::items).filter_map(View::u64).collect(),
         };
-        let spans = ids.iter().filter_map(|id| self.entries.get(id));
-        let mut hides: Vec<usize> = spans.flat_map(|(from, to)| *from..*to).collect();
+        // What is forgotten once is not looked at again.
+        let spans = ids.iter().filter_map(|id| self.entries.remove(id));
+        let mut hides: Vec<usize> = spans.flat_map(|(from, to)| from..to).collect();
         hides.sort_unstable();
-        log.cut(condensed(line, at, hides, summary, offset));
+        let place = self.place.into_iter().chain(hides.first().copied()).min();
+        self.place = place;
+        log.cut(condensed(line, at, hides, place, summary));
     }
 }
 
-/// A condensation that forgets the entries `hides`.
+/// A condensation that forgets the entries `hides`. The summary stands where they stood: `place`.
 pub(super) fn condensed(
     line: usize,
     at: usize,
     hides: Vec<usize>,
+    place: Option<usize>,
     summary: Option<View<'_>>,
-    offset: Option<View<'_>>,
 ) -> Cut {
-    // The offset counts the events that are kept, of which the first ones are not forgotten.
-    let first = hides.first().copied().unwrap_or(at);
-    let before = if offset.is_some() || summary.is_some() { first } else { at };
+    let before = place.unwrap_or(at);
     let mut cut = Cut::new(line, at, Hidden::These(hides));
     if let Some(text) = summary.filter(|text| text.is_string() && !is_blank(text.raw())) {
         cut.summary = Some((before, vec![Entry::text(Speaker::User, text.raw().to_owned(), line)]));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::openhands::condensed;
-use super::{Reader, field, owned};
+use super::{Reader, field, owned, records};
 use crate::formats::json::View;
 use crate::transcripts::entry::{
     Call, Entry, Json, Part, Speaker, arguments, content_parts, is_blank, joined,
@@ -15,14 +15,18 @@ use crate::transcripts::log::Log;
 pub(super) struct Events {
     /// The entries of each event, by its id.
     entries: HashMap<String, (usize, usize)>,
+    /// Where the first entry stood that was forgotten: the summary stands there.
+    place: Option<usize>,
 }
 
 impl Reader for Events {
     fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
-        if value.is_array() {
-            value.items().for_each(|event| self.value(event, line, log));
-            return;
-        }
+        records(value).for_each(|event| self.event(event, line, log));
+    }
+}
+
+impl Events {
+    fn event(&mut self, value: View<'_>, line: usize, log: &mut Log) {
         log.records += 1;
         let first = log.entries.len();
         let kind = field(value, "kind").unwrap_or_default();
@@ -46,18 +50,18 @@ impl Reader for Events {
             self.entries.insert(id.into_owned(), (first, log.entries.len()));
         }
     }
-}
 
-impl Events {
-    fn condensation(&self, value: View<'_>, line: usize, log: &mut Log) {
+    fn condensation(&mut self, value: View<'_>, line: usize, log: &mut Log) {
         let at = log.entries.len();
-        let [ids, summary, offset] =
-            value.fields(["forgotten_event_ids", "summary", "summary_offset"]);
+        let [ids, summary] = value.fields(["forgotten_event_ids", "summary"]);
         let ids = ids.into_iter().flat_map(View::items).filter_map(View::text);
-        let spans = ids.filter_map(|id| self.entries.get(&*id));
-        let mut hides: Vec<usize> = spans.flat_map(|(from, to)| *from..*to).collect();
+        // What is forgotten once is not looked at again.
+        let spans = ids.filter_map(|id| self.entries.remove(&*id));
+        let mut hides: Vec<usize> = spans.flat_map(|(from, to)| from..to).collect();
         hides.sort_unstable();
-        log.cut(condensed(line, at, hides, summary, offset));
+        let place = self.place.into_iter().chain(hides.first().copied()).min();
+        self.place = place;
+        log.cut(condensed(line, at, hides, place, summary));
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Reader, field, number, owned};
 use crate::formats::Usage;
 use crate::formats::json::{View, quote};
 use crate::transcripts::entry::{
-    Call, Entry, Part, Speaker, arguments, content_parts, is_blank, text_part,
+    Call, Entry, Part, Speaker, arguments, content_parts, inner, is_blank, text_part,
 };
 use crate::transcripts::log::{Cut, Hidden, Log};
 
@@ -123,9 +123,7 @@ impl Session {
         let mut cut = Cut::new(line, at, Hidden::Before(first));
         cut.tokens_before = tokens.and_then(View::u64);
         if let Some(text) = summary.filter(|text| text.is_string() && !is_blank(text.raw())) {
-            let raw = text.raw();
-            let inner = raw.get(1..raw.len() - 1).unwrap_or_default();
-            let said = format!("\"{HEAD}{inner}{TAIL}\"");
+            let said = format!("\"{HEAD}{}{TAIL}\"", inner(text.raw()));
             cut.summary = Some((first, vec![Entry::text(Speaker::User, said, line)]));
         }
         log.cut(cut);

@@ -16,7 +16,7 @@ pub(super) fn request(messages: Vec<Message>, beside: Beside) -> Request {
     });
     let system: Vec<&Json> = beside.system.iter().chain(texts).collect();
     let tools = beside.tools.as_deref().and_then(tools);
-    let mut list = List::begin(&beside, tools.as_ref());
+    let mut list = List::begin(&messages, &beside, tools.as_ref());
     if !system.is_empty() {
         list.text.push_str(&format!("\"system\":{},", joined(system)));
     }

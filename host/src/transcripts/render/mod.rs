@@ -56,8 +56,11 @@ struct List {
 }
 
 impl List {
-    fn begin(beside: &Beside, tools: Option<&Json>) -> Self {
-        let mut text = String::from("{");
+    fn begin(messages: &[Message], beside: &Beside, tools: Option<&Json>) -> Self {
+        // Known beforehand, so that the largest text there is never grows by doubling.
+        let parts = messages.iter().flat_map(|message| &message.parts);
+        let mut text = String::with_capacity(parts.map(Part::len).sum());
+        text.push('{');
         if let Some(model) = &beside.model {
             text.push_str(&format!("\"model\":{},", quote(model)));
         }

@@ -4,16 +4,17 @@ use super::{Beside, List, Request};
 use crate::formats::Format;
 use crate::formats::json::quote;
 use crate::transcripts::assemble::Message;
-use crate::transcripts::entry::{Answer, Call, Image, Json, Part, Speaker, joined};
+use crate::transcripts::entry::{Answer, Call, Image, Json, Part, Speaker, inner, joined};
 
 pub(super) fn request(messages: Vec<Message>, beside: Beside) -> Request {
-    let mut list = List::begin(&beside, beside.tools.as_ref());
+    let mut list = List::begin(&messages, &beside, beside.tools.as_ref());
     list.text.push_str("\"messages\":[");
     if let Some(system) = &beside.system {
         list.message("system", 0);
         list.text.push_str(&format!(",\"content\":{system}}}"));
     }
-    for message in &messages {
+    for message in messages {
+        let message = &message;
         match message.speaker {
             Speaker::System => said("system", message, &mut list),
             Speaker::User => said("user", message, &mut list),
@@ -127,7 +128,6 @@ fn address(image: &Image) -> Json {
     match image {
         Image::Url(url) => url.clone(),
         Image::Data { media_type, data } => {
-            let inner = |text: &Json| text.trim_matches('"').to_owned();
             format!("\"data:{};base64,{}\"", inner(media_type), inner(data))
         }
     }
