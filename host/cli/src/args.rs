@@ -2,19 +2,17 @@
 
 mod formats;
 
-pub(crate) use formats::{Convert, Repair};
+pub(crate) use formats::{Convert, Reading, Repair};
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use brute_host::formats::Format;
 use brute_host::quantity::{QuantityError, Span};
-use brute_host::transcripts::Kind;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
+use self::formats::formats;
 use crate::verbs::orderings::Orderings;
 use crate::verbs::replay::Replay;
 
@@ -419,24 +417,6 @@ pub(crate) struct Man {
     /// Write all pages to this folder: brute.1, brute-compact.1 and so on
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-}
-
-/// The formats, by name.
-/// What an input is to be read as.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Reading {
-    /// A conversation in the format of a provider.
-    Provider(Format),
-    /// The log of an agent.
-    Log(Kind),
-}
-
-fn formats() -> impl TypedValueParser<Value = Reading> {
-    let names = Format::ALL.map(Format::name).into_iter().chain(Kind::ALL.map(Kind::name));
-    PossibleValuesParser::new(names).try_map(|name| match name.parse::<Format>() {
-        Ok(format) => Ok(Reading::Provider(format)),
-        Err(_) => name.parse::<Kind>().map(Reading::Log),
-    })
 }
 
 /// A number of tokens: `32000`, `32_000`, `32k`, `1m`.

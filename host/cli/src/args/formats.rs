@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use brute_host::formats::Format;
+use brute_host::transcripts::Kind;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Reading, Session, formats};
+use super::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Repair {
@@ -51,6 +52,24 @@ pub(crate) struct Convert {
     /// Write what was changed to standard error as JSON, instead of words
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What an input is to be read as.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reading {
+    /// A conversation in the format of a provider.
+    Provider(Format),
+    /// The log of an agent.
+    Log(Kind),
+}
+
+/// The formats of providers and the kinds of logs, by name.
+pub(super) fn formats() -> impl TypedValueParser<Value = Reading> {
+    let names = Format::ALL.map(Format::name).into_iter().chain(Kind::ALL.map(Kind::name));
+    PossibleValuesParser::new(names).try_map(|name| match name.parse::<Format>() {
+        Ok(format) => Ok(Reading::Provider(format)),
+        Err(_) => name.parse::<Kind>().map(Reading::Log),
+    })
 }
 
 fn providers() -> impl TypedValueParser<Value = Format> {
