@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::place::Place;
+use super::plugins::{copy, file_name};
 
 const LADDER: &str = r#"
 [window]
@@ -134,4 +135,42 @@ fn what_cannot_be_replayed_is_said() {
             ended.err
         );
     }
+}
+
+#[test]
+fn a_layer_that_breaks_a_law_in_one_order_alone_is_found() {
+    let (place, session) = (place(), sample());
+    copy(&place, "faulty", &file_name("faulty"));
+    let ladder = r#"
+[plugins]
+path = ["."]
+
+[window]
+reserve = 0.1
+
+[trigger]
+compact-at = 0.8
+compact-to = 0.05
+
+[[ladder]]
+layer = "faulty"
+act = "protected-below-others"
+
+[[ladder]]
+layer = "tool-results"
+"#;
+    place.write("faulty.toml", ladder);
+    let line = format!("orderings {session} --ladder faulty.toml --room 12k");
+    let ended = place.brute(&format!("{line} --trust-plugins . --json"));
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    let found = ended.out_json();
+    let runs = list(&list(&found, "trials")[0], "runs");
+    let first_broken =
+        |run: &Value| list(run, "compactions")[0]["violations"].as_array().map_or(0, Vec::len);
+    let broken: Vec<usize> = runs.iter().map(first_broken).collect();
+    assert_eq!(broken, [0, 1], "faulty first, and faulty below");
+    // The smallest conversation has little more than the task and a result with a placeholder.
+    assert!(ended.err.contains("no layer fails: rung `faulty`"), "{}", ended.err);
+    let shown = ended.err.lines().filter(|line| line.starts_with("    ")).count();
+    assert!((2..=5).contains(&shown), "{}", ended.err);
 }
