@@ -124,21 +124,39 @@ impl Log {
     }
 
     /// Takes an entry. Texts without a word in them and entries without a part are passed over.
-    pub(super) fn push(&mut self, mut entry: Entry) {
-        if !self.is_wanted() {
-            return;
+    pub(super) fn push(&mut self, entry: Entry) {
+        if self.is_wanted() {
+            let entry = self.sound(entry);
+            self.entries.extend(entry);
         }
+    }
+
+    /// What of an entry a provider takes, if anything.
+    fn sound(&mut self, mut entry: Entry) -> Option<Entry> {
         entry.parts.retain(|part| !matches!(part, Part::Text(text) if is_blank(text)));
         let (speaker, before) = (entry.speaker, entry.parts.len());
         entry.parts.retain(|part| speaker == Speaker::Tool || speaker.may_hold(part));
         for _ in entry.parts.len()..before {
             self.skip("part", "no provider takes it from who says it", entry.line);
         }
-        if entry.parts.is_empty() && entry.speaker != Speaker::Tool {
+        if entry.parts.is_empty() {
             self.skip("message", "there is nothing in it", entry.line);
-            return;
+            return None;
         }
-        self.entries.push(entry);
+        Some(entry)
+    }
+
+    /// Holds the summaries to what holds for all entries, once all are there.
+    pub(super) fn settle_summaries(&mut self) {
+        let mut cuts = std::mem::take(&mut self.cuts);
+        for cut in &mut cuts {
+            cut.summary = cut.summary.take().and_then(|(before, entries)| {
+                let sound = entries.into_iter().filter_map(|entry| self.sound(entry));
+                let sound: Vec<Entry> = sound.collect();
+                (!sound.is_empty()).then_some((before, sound))
+            });
+        }
+        self.cuts = cuts;
     }
 
     pub(super) fn cut(&mut self, cut: Cut) {

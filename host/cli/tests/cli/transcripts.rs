@@ -22,7 +22,7 @@ fn count_says_what_was_found() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     for words in [
         "from the log of an agent (pi, 8 records)",
-        "what was still in the agent's context after",
+        "what was still in the",
         "a summary of",
         "1  session: it is told beside the conversation",
         "1  line: it is no complete JSON",

@@ -152,3 +152,16 @@ fn a_log_of_subagents_alone_is_their_session() {
     assert!(transcript.request().contains("done"));
     assert!(transcript.skipped().is_empty());
 }
+
+#[test]
+fn an_empty_summary_is_none() {
+    let log = [
+        r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"old"}}"#,
+        r#"{"type":"system","subtype":"compact_boundary","uuid":"2","sessionId":"s","compactMetadata":{"preTokens":9}}"#,
+        r#"{"type":"user","uuid":"3","parentUuid":"2","sessionId":"s","isCompactSummary":true,"message":{}}"#,
+        r#"{"type":"user","uuid":"4","parentUuid":"3","sessionId":"s","message":{"role":"user","content":"new"}}"#,
+    ];
+    let transcript = transcript(log.join("\n").as_bytes(), &Options::default());
+    assert_eq!(transcript.compactions()[0].left, Left::Nothing);
+    assert!(transcript.request().contains("new") && !transcript.request().contains("old"));
+}
