@@ -165,8 +165,9 @@ layer = "tool-results"
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     let found = ended.out_json();
     let runs = list(&list(&found, "trials")[0], "runs");
+    // The first compaction that has something to give; its placeholders meet both orders after that.
     let first_broken =
-        |run: &Value| list(run, "compactions")[0]["violations"].as_array().map_or(0, Vec::len);
+        |run: &Value| list(run, "compactions")[1]["violations"].as_array().map_or(0, Vec::len);
     let broken: Vec<usize> = runs.iter().map(first_broken).collect();
     assert_eq!(broken, [0, 1], "faulty first, and faulty below");
     // The smallest conversation has little more than one step with placeholders.
