@@ -78,7 +78,9 @@ layer = "tool-results"
 layer = "sliding-window"
 keep-steps = 2
 
-# What is still too much is summarized, if somebody writes the summary: `[summarizer]`, below.
+# What is still too much is summarized, if somebody writes the summary: `[summarizer]`, below. Between the two rungs
+# above, it keeps more: in ten long sessions 78 % of what they went on to use instead of 64 %, for 4 % more tokens
+# (docs/orderings.md). `brute orderings` says what it does to yours.
 # [[ladder]]
 # layer = "summarize"
 
