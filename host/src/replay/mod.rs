@@ -36,6 +36,7 @@
 //! ```
 
 mod descent;
+mod fates;
 mod figures;
 mod laws;
 mod names;
@@ -47,6 +48,7 @@ mod walk;
 
 use brute_core::Conversation;
 
+pub use fates::{Became, Fate, Fates};
 pub use figures::{Call, Compacted, Run, Totals};
 pub use laws::{Law, Violation};
 pub use orders::{Commute, MOST_ORDERS, orders, unbeaten};
@@ -84,12 +86,13 @@ pub struct Replay {
     level_one: Truncator,
     is_archived: bool,
     is_checked: bool,
+    is_traced: bool,
 }
 
 impl Replay {
     /// A replay of this ladder. `level_one` had better not spill: what it cuts is kept by the record.
     pub fn new(ladder: Compactor, level_one: Truncator) -> Self {
-        Self { ladder, level_one, is_archived: false, is_checked: false }
+        Self { ladder, level_one, is_archived: false, is_checked: false, is_traced: false }
     }
 
     /// The same where an archive keeps what goes, so that placeholders carry handles.
@@ -102,6 +105,12 @@ impl Replay {
     #[must_use]
     pub fn checked(self) -> Self {
         Self { is_checked: true, ..self }
+    }
+
+    /// The same, which also tells of each compaction what became of the recorded messages before it.
+    #[must_use]
+    pub fn traced(self) -> Self {
+        Self { is_traced: true, ..self }
     }
 
     /// The ladder.
@@ -126,7 +135,9 @@ impl Replay {
     }
 
     fn path<'s>(&self, session: &'s Recorded) -> Path<'s> {
-        Path::new(&session.conversation, &session.names, &self.level_one, self.is_checked)
+        Path::new(&session.conversation, &session.names, &self.level_one)
+            .checked(self.is_checked)
+            .traced(self.is_traced)
     }
 
     /// The smallest conversation found by leaving out messages of `failing` to which this ladder in `order` still does
