@@ -145,10 +145,7 @@ pub(crate) struct PluginTest {
 
 fn some_time(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error: QuantityError| error.to_string())?;
-    match Duration::from(span).is_zero() {
-        true => Err("it leaves no time".to_owned()),
-        false => Ok(span),
-    }
+    (!Duration::from(span).is_zero()).then_some(span).ok_or_else(|| "it leaves no time".to_owned())
 }
 
 /// Which conversation, and how to read it.
@@ -299,6 +296,10 @@ pub(crate) struct Explain {
     #[arg(long)]
     pub(crate) diff: bool,
 
+    /// Write a page, on which each message can be read before and after, to this file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -413,7 +414,6 @@ pub(crate) struct Man {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// The formats, by name.
 /// What an input is to be read as.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reading {
@@ -423,6 +423,7 @@ pub(crate) enum Reading {
     Log(Kind),
 }
 
+/// The formats, by name.
 fn formats() -> impl TypedValueParser<Value = Reading> {
     let names = Format::ALL.map(Format::name).into_iter().chain(Kind::ALL.map(Kind::name));
     PossibleValuesParser::new(names).try_map(|name| match name.parse::<Format>() {

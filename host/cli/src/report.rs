@@ -11,6 +11,7 @@ use brute_host::shown::{shown, shown_lines};
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::grid::Grid;
 use crate::progress::Warning;
 use crate::setup::Ran;
 use crate::style::{self, BAD, DIM, GOOD, HEAD, WARN, bytes, counted, number, styled};
@@ -171,14 +172,14 @@ pub(crate) fn heading(name: &str, document: &Document, ran: &Ran) -> String {
     styled(HEAD, &head) + "\n" + &lines.collect::<String>()
 }
 
-/// What each rung did.
-pub(crate) fn rungs(ran: &Ran) -> String {
+/// What each rung did, in figures.
+pub(crate) fn grid(ran: &Ran) -> Grid {
     let header = ["", "rung", "result", "before", "after", "saved", "edits", "calls", "time"];
-    let mut table = style::table(&header, &[3, 4, 5, 6, 7, 8]);
+    let mut grid = Grid::new(header, 1).figures_from(3);
     for (index, rung) in of_requests(ran).enumerate() {
         let asked = !matches!(rung.result, RungResult::NotAsked { .. });
         let sized = |value: u64| if asked { number(value) } else { String::new() };
-        table.add_row([
+        grid.rows.push(vec![
             (index + 1).to_string(),
             shown(&rung.rung),
             result(&rung.result).to_owned(),
@@ -190,7 +191,12 @@ pub(crate) fn rungs(ran: &Ran) -> String {
             if asked { style::duration(rung.duration) } else { String::new() },
         ]);
     }
-    let mut text = style::lines(&table);
+    grid
+}
+
+/// What each rung did.
+pub(crate) fn rungs(ran: &Ran) -> String {
+    let mut text = grid(ran).text();
     for rung in ran.done.rungs.iter().filter(|rung| rung.summarizer.calls > 0) {
         let (asked, rung, spent) =
             (styled(DIM, "asked"), shown(&rung.rung), of_summarizer(&rung.summarizer));

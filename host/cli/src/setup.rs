@@ -168,8 +168,12 @@ pub(crate) fn load(global: &Global, words: bool) -> Result<Config, Failure> {
 }
 
 /// The same for a run that may be the repetition of a recorded one, which needs no summarizer.
-pub(crate) fn load_for(global: &Global, words: bool, tape: &args::Tape) -> Result<Config, Failure> {
-    in_force(global, words, read_with(global, tape.replay.is_some())?.1).map(|(config, _)| config)
+pub(crate) fn load_for(
+    global: &Global,
+    words: bool,
+    tape: &args::Tape,
+) -> Result<(Config, Layers), Failure> {
+    in_force(global, words, read_with(global, tape.replay.is_some())?.1)
 }
 
 /// The configuration in force, and the layers that it could be made of.
