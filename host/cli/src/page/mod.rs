@@ -48,8 +48,10 @@ pub(crate) struct Point {
     pub(crate) recall: f64,
     /// The cost as the table has it.
     pub(crate) words: String,
-    /// Whether nothing else beats it.
+    /// Whether no other ladder beats it.
     pub(crate) unbeaten: bool,
+    /// Whether it is no ladder, but what happens without one.
+    pub(crate) baseline: bool,
 }
 
 /// The file of a ladder as it is written, or all that is in force where no single file says it.
@@ -101,7 +103,7 @@ impl Page {
         if self.trade.len() > 1 {
             html.push_str(
                 "<section aria-labelledby=\"trade-head\">\n<h2 id=\"trade-head\">Recall against cost</h2>\n\
-                 <p>Up is what is remembered, left is what is cheap. What nothing else beats in both is filled and \
+                 <p>Up is what is remembered, left is what is cheap. What nothing else beats is filled and \
                  joined.</p>\n<div id=\"trade\" class=\"chart\"></div>\n</section>\n",
             );
         }
@@ -140,8 +142,14 @@ struct Data<'p> {
     walks: &'p Walks,
 }
 
+/// Words, of which those in backticks are code.
 fn paragraph(class: &str, words: &str) -> String {
-    format!("<p class=\"{class}\">{}</p>\n", text::escaped(words))
+    let pieces = words.split('`').map(text::escaped).enumerate();
+    let pieces = pieces.map(|(at, piece)| match at % 2 {
+        0 => piece,
+        _ => format!("<code>{piece}</code>"),
+    });
+    format!("<p class=\"{class}\">{}</p>\n", pieces.collect::<String>())
 }
 
 fn table(number: usize, caption: &str, grid: &Grid) -> String {
@@ -154,10 +162,11 @@ fn table(number: usize, caption: &str, grid: &Grid) -> String {
          <div class=\"table\" tabindex=\"0\" role=\"region\" aria-labelledby=\"table-{number}\">\n<table>\n<thead><tr>",
         text::escaped(caption)
     );
-    for words in &grid.header {
+    for (column, words) in grid.header.iter().enumerate() {
+        let class = if column < grid.figures { " class=\"words\"" } else { "" };
         html.push_str(&match words.as_str() {
             "" => "<td></td>".to_owned(),
-            words => format!("<th scope=\"col\">{}</th>", text::escaped(words)),
+            words => format!("<th scope=\"col\"{class}>{}</th>", text::escaped(words)),
         });
     }
     html.push_str("</tr></thead>\n<tbody>\n");
@@ -223,6 +232,7 @@ mod tests {
                     recall: 1.0,
                     words: odd.into(),
                     unbeaten: true,
+                    baseline: false,
                 })
                 .into(),
             tables: vec![(odd.into(), grid)],

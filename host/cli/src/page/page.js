@@ -62,7 +62,7 @@
     const x = (cost) => left + ((cost - x0) / (x1 - x0)) * (width - left - right);
     const y = (recall) => height - bottom - ((recall - y0) / (y1 - y0)) * (height - top - bottom);
     const chart = svg("svg", { role: "img", viewBox: `0 0 ${width} ${height}`, height,
-      "aria-label": `Recall against cost of ${trade.length}. Nothing beats ${trade.filter((point) => point.unbeaten)
+      "aria-label": `Recall against cost of ${trade.length}, as the table has them. Nothing beats ${trade.filter((point) => point.unbeaten)
         .map((point) => `${point.name}, recall ${(point.recall * 100).toFixed(1)} %, cost ${point.words}`).join("; ")}.` });
     for (const tick of ticks(y0, Math.min(y1, 100), 5)) {
       chart.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
@@ -72,15 +72,19 @@
       chart.append(svg("text", { x: x(tick), y: height - bottom + 18, "text-anchor": "middle" }, short(tick)));
     }
     chart.append(svg("text", { x: left - 44, y: 13 }, "recall"),
-      svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, "cost →"));
+      svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, "cost, in tokens of input →"));
     const best = trade.filter((point) => point.unbeaten).sort((one, other) => one.cost - other.cost);
-    const joined = best.map((point) => `${x(point.cost)},${y(point.recall * 100)}`).join(" ");
+    // One may be unbeaten for the requests over the window that it does not send: it is filled, but joins nothing.
+    const front = best.filter((point, at) => best.slice(0, at).every((other) => other.recall < point.recall));
+    const joined = front.map((point) => `${x(point.cost)},${y(point.recall * 100)}`).join(" ");
     chart.append(svg("polyline", { class: "front", points: joined }));
     const taken = trade.map((point) => [x(point.cost) - 6, y(point.recall * 100) - 6, 12, 12]);
     for (const point of [...trade].sort((one, other) => one.unbeaten - other.unbeaten)) {
       const [cx, cy] = [x(point.cost), y(point.recall * 100)];
-      chart.append(svg("circle", { cx, cy, r: 5.5, class: point.unbeaten ? "best" : "" },
-        svg("title", {}, `${point.name}: recall ${(point.recall * 100).toFixed(1)} %, cost ${point.words}`)));
+      const shape = point.baseline ? svg("rect", { x: cx - 5, y: cy - 5, width: 10, height: 10, class: "baseline" })
+        : svg("circle", { cx, cy, r: 5.5, class: point.unbeaten ? "best" : "" });
+      shape.append(svg("title", {}, `${point.name}: recall ${(point.recall * 100).toFixed(1)} %, cost ${point.words}`));
+      chart.append(shape);
     }
     for (const point of [...best, ...trade.filter((point) => !point.unbeaten)]) {
       const [cx, cy, long] = [x(point.cost), y(point.recall * 100), point.name.length * 7.5];
@@ -103,7 +107,11 @@
     walk.compactions.slice(0, step + 1).forEach((compaction, at) => {
       while (states.length < compaction.message) states.push([0, null, null, 0]);
       for (const [first, last, fate, rung, text] of compaction.changed) {
-        for (let message = first; message <= last; message += 1) states[message] = [fate, rung, text, at];
+        for (let message = first; message <= last; message += 1) {
+          const [was, by, , since] = states[message];
+          // A summary of a summary tells of what was summarized before.
+          states[message] = [fate, rung, text, was === fate && by === rung ? since : at];
+        }
       }
     });
     return states;
@@ -135,28 +143,29 @@
         chart.append(svg("text", { x: x(tick - 1), y: height - bottom + 18, "text-anchor": "middle" }, number(tick)));
       }
     }
+    const labels = [];
     chart.append(svg("text", { x: left - 44, y: 13 }, "tokens"),
       svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, "call of the model →"));
+    const wide = (width - left - right) / walk.calls.length;
     const [sizes, cached] = [[], []];
     walk.calls.forEach(([message, size, had], at) => {
       const compaction = walk.compactions[due.get(message)];
       if (compaction) sizes.push(`${x(at)},${y(compaction.before)}`);
       sizes.push(`${x(at)},${y(size)}`);
-      cached.push(`${x(at)},${y(had)}`);
+      cached.push(`${x(at) - wide / 2},${y(had)}`, `${x(at) + wide / 2},${y(had)}`);
     });
-    const floor = [`${x(walk.calls.length - 1)},${y(0)}`, `${x(0)},${y(0)}`];
+    const floor = [`${width - right},${y(0)}`, `${left},${y(0)}`];
     chart.append(svg("polygon", { class: "cached", points: [...cached, ...floor].join(" ") }),
       svg("polyline", { class: "size", points: sizes.join(" ") }));
     const names = [];
     for (const [name, size, words] of lines.filter((line) => line[1] <= most)) {
       chart.append(svg("line", { class: name, x1: left, x2: width - right, y1: y(size), y2: y(size) }));
-      const above = name === "limit";
-      const clash = names.some((other) => Math.abs(other - (y(size) + (above ? -6 : 15))) < 14);
-      names.push(y(size) + (above ? -6 : 15));
-      chart.append(svg("text", { class: "on", x: clash ? left + 6 : width - right, y: y(size) + (above ? -6 : 15),
+      const at = y(size) + (name === "target" ? 16 : -6);
+      const clash = names.some((other) => Math.abs(other - at) < 14);
+      names.push(at);
+      labels.push(svg("text", { class: "on", x: clash ? left + 6 : width - right, y: at,
         "text-anchor": clash ? "start" : "end" }, `${words} ${number(size)}`));
     }
-    const wide = (width - left - right) / walk.calls.length;
     let numbered = -Infinity;
     walk.calls.forEach(([message], at) => {
       const step = due.get(message);
@@ -173,6 +182,7 @@
       }
       chart.append(mark);
     });
+    chart.append(...labels);
     if (walk.window > most) {
       chart.append(svg("text", { class: "on", x: width - right, y: 13, "text-anchor": "end" },
         `window ${number(walk.window)}, beyond this chart`));
@@ -229,7 +239,7 @@
     const now = text === null ? null : walks.texts[text];
     focusOn(byId(`message-${index}`), false).setAttribute("aria-selected", "true");
     const by = rung === null ? (walk.calls.length && fate === 1 ? " by truncation, before it came in" : "")
-      : ` by ${walk.rungs[rung]}, in compaction ${at + 1}`;
+      : ` by ${walk.rungs[rung]}${walk.calls.length ? `, in compaction ${at + 1}` : ""}`;
     head.textContent = `Message ${index}, ${recorded.tool ?? SPEAKERS[recorded.role]}: ${FATES[fate]}${fate ? by : ""}`;
     const pane = (title, said) => html("div", {}, html("h4", {}, title),
       html("pre", { tabindex: "0", role: "region", "aria-label": title }, said || "(nothing to read)"));
@@ -295,7 +305,6 @@
 
   const show = (walk) => {
     shown.walk = walk;
-    shown.step = 0;
     drawChoices();
     byId("figures").replaceChildren(...walk.figures.map(([name, figure]) =>
       html("div", {}, html("dt", {}, name), html("dd", {}, figure))));
@@ -306,7 +315,7 @@
     const fieldset = byId("compactions");
     fieldset.replaceChildren(fieldset.firstElementChild, ...radios);
     fieldset.hidden = radios.length < 2;
-    choose(0);
+    choose(Math.max(0, walk.compactions.length - 1));
   };
 
   if (trade.length > 1) redrawn(byId("trade"), drawTrade);

@@ -77,14 +77,13 @@ fn page(name: &str, document: &Document, ran: &Ran, toml: String) -> Page {
         .collect();
     fates.settle(&done.conversation, <[usize; 1]>::try_from(asked).ok().map(|[only]| only));
     let budget = &done.budget;
-    let outcome = report::outcome(document, ran);
-    let outcome = anstream::adapter::strip_str(outcome.trim_end()).to_string();
+    let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
+    let heading = plain(&report::heading(name, document, ran));
+    let mut lead: Vec<String> = heading.lines().map(str::to_owned).collect();
+    lead.extend(plain(&report::outcome(document, ran)).lines().map(str::to_owned));
     let mut page = Page {
         title: "What a compaction gives up".to_owned(),
-        lead: vec![
-            format!("{name}: {} tokens.", number(budget.request(done.before))),
-            outcome.split_whitespace().collect::<Vec<_>>().join(" "),
-        ],
+        lead,
         tables: vec![("Rung by rung".to_owned(), report::grid(ran))],
         walks: Walks::new(&[]),
         ladders: vec![("brute.toml".to_owned(), toml)],

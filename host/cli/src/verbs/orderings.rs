@@ -371,7 +371,7 @@ impl<'t> Found<'t> {
         let mut page = Page {
             title: "What each order of a ladder does".to_owned(),
             lead: vec![
-                self.head(sessions),
+                format!("{}.", self.head(sessions)),
                 format!("The rungs, from the top as they were given: {}.", self.rungs()),
             ],
             tables: vec![("The orders".to_owned(), self.grid())],
@@ -388,10 +388,11 @@ impl<'t> Found<'t> {
         page.trade = (self.orders.iter())
             .map(|row| Point {
                 name: self.name(row),
-                cost: row.dollars.unwrap_or(row.cost),
+                cost: row.cost,
                 recall: row.recall,
-                words: replays::cost_words(row.dollars, row.cost),
+                words: number(row.cost as u64),
                 unbeaten: row.unbeaten,
+                baseline: false,
             })
             .collect();
         let given = self.given();

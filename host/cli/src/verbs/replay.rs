@@ -149,16 +149,23 @@ fn page(
             of_it.map(|(replayed, _)| replayed.totals).fold(Totals::default(), Totals::and)
         })
         .collect();
-    let best = unbeaten(&totals);
+    // Without compaction, nothing is forgotten and nothing need fit: that is no choice between ladders.
+    let is_baseline = |at: usize| at == 0;
+    let best = unbeaten(totals.get(1..).unwrap_or_default());
     page.trade = (names.iter().zip(&totals).enumerate())
         .map(|(at, (name, totals))| Point {
             name: replays::stem(name),
             cost: totals.cost(),
             recall: totals.recall(),
             words: number(totals.cost() as u64),
-            unbeaten: best.contains(&at),
+            unbeaten: !is_baseline(at) && best.contains(&(at - 1)),
+            baseline: is_baseline(at),
         })
         .collect();
+    if totals.first().is_some_and(|baseline| baseline.over_window > 0) {
+        let over = counted(totals[0].over_window, "request");
+        page.lead.push(format!("Without compaction, {over} would not fit into the window."));
+    }
     for (at, runs) in runs.chunk_by(|one, other| one.0.session == other.0.session).enumerate() {
         let columns: Vec<&Replayed> = runs.iter().map(|(replayed, _)| replayed).collect();
         let Some(first) = columns.first() else { continue };
