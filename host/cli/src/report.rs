@@ -141,6 +141,13 @@ pub(crate) fn exit(done: &Compaction) -> Exit {
 
 /// What the conversation is and how much room there is.
 pub(crate) fn heading(name: &str, document: &Document, ran: &Ran) -> String {
+    let mut lines = room(name, document, ran).into_iter();
+    let head = styled(HEAD, &lines.next().unwrap_or_default()) + "\n";
+    head + &lines.map(|line| styled(DIM, &style::wrapped(&line, 0)) + "\n").collect::<String>()
+}
+
+/// The same, line by line.
+pub(crate) fn room(name: &str, document: &Document, ran: &Ran) -> Vec<String> {
     let done = &ran.done;
     let budget = done.budget;
     let mut pieces = vec![
@@ -162,14 +169,13 @@ pub(crate) fn heading(name: &str, document: &Document, ran: &Ran) -> String {
     );
     let format =
         format!("{} ({}), counted by {}", document.format(), document.carrier(), ran.counter.id());
-    let mut lines = vec![format, pieces.join(", ")];
+    let mut lines = vec![head, format, pieces.join(", ")];
     if let Some(Bytes { most, compact_at, target, change }) = Bytes::that_matter(done) {
         let [before, most, at, to] = [change.before, most, compact_at, target].map(bytes);
         let line = format!("{before} of {most} on the wire, compaction at {at}, down to {to}");
         lines.push(line);
     }
-    let lines = lines.iter().map(|line| styled(DIM, &style::wrapped(line, 0)) + "\n");
-    styled(HEAD, &head) + "\n" + &lines.collect::<String>()
+    lines
 }
 
 /// What each rung did, in figures.

@@ -68,7 +68,7 @@
       chart.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
         svg("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, `${+tick.toFixed(2)} %`));
     }
-    for (const tick of ticks(x0, x1, Math.max(2, Math.floor(width / 130)))) {
+    for (const tick of ticks(x0, x1, Math.max(3, Math.floor(width / 130)))) {
       chart.append(svg("text", { x: x(tick), y: height - bottom + 18, "text-anchor": "middle" }, short(tick)));
     }
     chart.append(svg("text", { x: left - 44, y: 13 }, "recall"),
@@ -88,7 +88,8 @@
     }
     for (const point of [...best, ...trade.filter((point) => !point.unbeaten)]) {
       const [cx, cy, long] = [x(point.cost), y(point.recall * 100), point.name.length * 7.5];
-      const places = [[cx + 10, cy - 8], [cx - 10 - long, cy - 8], [cx - long / 2, cy - 24], [cx - long / 2, cy + 9]];
+      const places = [[cx + 10, cy - 8], [cx - 10 - long, cy - 8], [cx - long / 2, cy - 24], [cx - long / 2, cy + 9],
+        [cx + 8 - long, cy + 9], [cx + 8 - long, cy - 24]];
       const free = places.find(([px, py]) => px >= left && px + long <= width && py >= 0 && !taken.some(
         ([tx, ty, tw, th]) => px < tx + tw && tx < px + long && py < ty + th && ty < py + 16));
       if (!free) continue;

@@ -77,10 +77,9 @@ fn page(name: &str, document: &Document, ran: &Ran, toml: String) -> Page {
         .collect();
     fates.settle(&done.conversation, <[usize; 1]>::try_from(asked).ok().map(|[only]| only));
     let budget = &done.budget;
-    let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
-    let heading = plain(&report::heading(name, document, ran));
-    let mut lead: Vec<String> = heading.lines().map(str::to_owned).collect();
-    lead.extend(plain(&report::outcome(document, ran)).lines().map(str::to_owned));
+    let mut lead = report::room(name, document, ran);
+    let outcome = anstream::adapter::strip_str(&report::outcome(document, ran)).to_string();
+    lead.push(outcome.split_whitespace().collect::<Vec<_>>().join(" "));
     let mut page = Page {
         title: "What a compaction gives up".to_owned(),
         lead,
