@@ -203,12 +203,12 @@ fn walk(walks: &Walks) -> String {
          <ul id=\"legend\" class=\"legend\" aria-label=\"What became of the messages\"></ul>\n\
          <div id=\"strip\" class=\"strip\" role=\"listbox\" aria-label=\"Recorded messages\" \
          aria-describedby=\"strip-help\"></div>\n\
-         <p id=\"strip-help\" class=\"note\">Arrow keys move from message to message, Enter or a click reads one. \
+         <p id=\"strip-help\" class=\"note\">Arrow keys move from message to message, Enter or a click opens one below. \
          Letters say who speaks: s instructions, u a person, a the model, t a tool. A ring marks what changed in this \
          compaction.</p>\n\
          <section id=\"reading\" class=\"reading\" aria-labelledby=\"reading-head\">\n\
          <h3 id=\"reading-head\" aria-live=\"polite\">No message is open</h3>\n\
-         <div id=\"texts\" class=\"texts\" aria-live=\"polite\"></div>\n</section>\n</section>\n",
+         <div id=\"texts\" class=\"texts\"></div>\n</section>\n</section>\n",
     );
     html
 }

@@ -113,6 +113,42 @@ fn rendered(browser: &Path, place: &Place, page: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Opens the newest message that is summarized, gone or shrunk, as a keyboard does, and goes on to the one behind it.
+const READS: &str = "<script>
+const cells = [...document.querySelectorAll('#strip > :not(.kept)')];
+const press = (cell, key) => cell.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+press(cells.at(-1), 'Enter');
+press(cells.at(-1), 'ArrowRight');
+</script></body>";
+
+#[test]
+fn a_message_is_read_before_and_after_by_keyboard() {
+    let Some(browser) = browser() else { return };
+    let place = place();
+    let ended = place.brute("explain s.json --config l.toml --window 8k --html page.html");
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let page = place.read("page.html");
+    let message = data(&page)["walks"]["walks"][0]["compactions"][0]["changed"]
+        .as_array()
+        .and_then(|changed| changed.iter().filter_map(|piece| piece[1].as_u64()).max())
+        .expect("something changed");
+    place.write("read.html", page.replace("</body>", READS));
+    let dom = rendered(&browser, &place, "read.html");
+    let (_, reading) = dom.split_once("id=\"reading-head\"").expect("the reading pane");
+    assert!(
+        reading.contains(&format!(">Message {message}, read: shrunk by tool-results<")),
+        "{reading}"
+    );
+    assert!(reading.contains(">Before, ") && reading.contains(">After, "), "{reading}");
+    assert!(reading.contains("&lt;/script&gt;&lt;script&gt;document.title"), "{reading}");
+    // One message can be tabbed to: the one behind.
+    let (strip, _) = dom.split_once("id=\"strip-help\"").expect("the strip");
+    let options: Vec<&str> = strip.split("role=\"option\"").skip(1).collect();
+    let tabbed: Vec<usize> =
+        (0..options.len()).filter(|at| options[*at].contains("tabindex=\"0\"")).collect();
+    assert_eq!(tabbed, [message as usize + 1]);
+}
+
 #[test]
 fn a_browser_draws_what_the_page_carries() {
     let Some(browser) = browser() else { return };
