@@ -51,8 +51,9 @@ pub(super) fn capped(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    let head = text.floor_char_boundary(most - most / 4);
-    let tail = text.ceil_char_boundary(text.len() - most / 4);
+    let is_whole = |at: &usize| text.is_char_boundary(*at);
+    let head = (0..=most - most / 4).rev().find(is_whole).unwrap_or(0);
+    let tail = (text.len() - most / 4..=text.len()).find(is_whole).unwrap_or(text.len());
     let left_out = text[head..tail].chars().count() as u64;
     let left_out = crate::style::number(left_out);
     format!("{}\n⋯ {left_out} characters are not on this page ⋯\n{}", &text[..head], &text[tail..])

@@ -85,9 +85,12 @@ struct Step {
     after: u64,
     /// What is to be said of it.
     words: String,
-    /// First, last, fate, rung and text of what is no longer as the step before left it.
-    changed: Vec<(usize, usize, u8, Option<usize>, Option<usize>)>,
+    /// What is no longer as the step before left it.
+    changed: Vec<Piece>,
 }
+
+/// Messages in a row: first, last, fate, rung, text.
+type Piece = (usize, usize, u8, Option<usize>, Option<usize>);
 
 /// A message after a compaction: fate, rung, text.
 type State = (u8, Option<usize>, Option<usize>);
@@ -172,7 +175,7 @@ impl Walks {
         states: &mut [State],
         became: &[Became],
         counter: &dyn TokenCounter,
-    ) -> Vec<(usize, usize, u8, Option<usize>, Option<usize>)> {
+    ) -> Vec<Piece> {
         let mut now = vec![KEPT; states.len()];
         for became in became {
             let fate = match became.fate {
@@ -186,7 +189,7 @@ impl Walks {
                 places.fill((fate, became.rung, text));
             }
         }
-        let mut changed: Vec<(usize, usize, u8, Option<usize>, Option<usize>)> = Vec::new();
+        let mut changed: Vec<Piece> = Vec::new();
         for (at, (state, now)) in states.iter_mut().zip(now).enumerate() {
             if *state == now {
                 continue;

@@ -400,7 +400,7 @@ impl<'t> Found<'t> {
         let mut rows: Vec<&Row<'_>> =
             self.orders.iter().filter(|row| row.unbeaten).take(MOST_SHOWN).collect();
         match self.orders.iter().find(is_given) {
-            Some(row) if !rows.iter().any(|shown| is_given(shown)) => rows.push(row),
+            Some(row) if !rows.iter().any(is_given) => rows.push(row),
             _ => {}
         }
         if rows.len() < self.orders.len() {
