@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use brute_core::{
@@ -9,7 +10,7 @@ use brute_core::{
     Strategy, ToolCall, ToolResult, Window,
 };
 use brute_host::ladder::{Budget, Compactor, Rung};
-use brute_host::replay::{Law, Recorded, Replay, Run, orders};
+use brute_host::replay::{Fate, Law, Recorded, Replay, Run, orders};
 use brute_host::summarizers::Extract;
 use brute_host::truncation::{TruncateOptions, Truncator};
 use brute_sliding_window::SlidingWindow;
@@ -102,6 +103,49 @@ async fn an_archive_makes_what_went_reachable() {
         assert_eq!((first.needed, first.kept), (1, 0));
         assert_eq!(first.reachable, u64::from(is_archived));
     }
+}
+
+#[tokio::test]
+async fn what_became_of_each_message_is_told_where_it_is_asked_for() {
+    let names = ["tool-results", "summarize", "sliding-window"];
+    let recorded = Recorded::new(session(60, 40));
+    let untold = Replay::new(ladder(&names), level_one()).run(&recorded, orders(3, 0)).await;
+    assert!(untold.iter().flat_map(|run| &run.compactions).all(|one| one.became.is_empty()));
+    let told = Replay::new(ladder(&names), level_one()).traced();
+    let mut seen = HashSet::new();
+    for run in told.run(&recorded, orders(3, 0)).await {
+        assert!(run.compactions.len() > 2);
+        let mut before = vec![Fate::Kept; 122];
+        for compaction in &run.compactions {
+            let mut now = vec![Fate::Kept; 122];
+            for became in &compaction.became {
+                now[became.first..=became.last].fill(became.fate);
+                assert!(became.last < compaction.message && became.fate != Fate::Kept);
+                // Each is done by the rung that does such things.
+                let by = run.order[became.rung.unwrap()].as_str();
+                match became.fate {
+                    Fate::Shrunk => assert_eq!(by, "tool-results"),
+                    Fate::Summarized => assert_eq!(by, "summarize"),
+                    Fate::Gone => assert_ne!(by, "tool-results"),
+                    Fate::Kept => {}
+                }
+                let text = became.now.as_ref().and_then(|now| now.parts()[0].texts().next());
+                let is_marked = text.is_none_or(|text| text.starts_with("[brute:"));
+                assert!(is_marked, "{became:?}");
+                assert!(became.fate == Fate::Gone || text.is_some(), "{became:?}");
+                seen.insert(became.fate);
+            }
+            // The instructions, the task and the newest step stay, and what went does not come back.
+            assert_eq!(now[..2], [Fate::Kept; 2]);
+            assert_eq!(now[compaction.message - 1], Fate::Kept);
+            for (before, now) in before.iter().zip(&now) {
+                assert!(before != &Fate::Gone || now == &Fate::Gone);
+                assert!(before != &Fate::Summarized || now != &Fate::Kept);
+            }
+            before = now;
+        }
+    }
+    assert_eq!(seen.len(), 3, "{seen:?}");
 }
 
 #[tokio::test]

@@ -151,10 +151,7 @@ pub(crate) struct PluginTest {
 
 fn some_time(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error: QuantityError| error.to_string())?;
-    match Duration::from(span).is_zero() {
-        true => Err("it leaves no time".to_owned()),
-        false => Ok(span),
-    }
+    (!Duration::from(span).is_zero()).then_some(span).ok_or_else(|| "it leaves no time".to_owned())
 }
 
 /// Which conversation, and how to read it.
@@ -304,6 +301,10 @@ pub(crate) struct Explain {
     /// Show which messages went, came and changed
     #[arg(long)]
     pub(crate) diff: bool,
+
+    /// Write a page, on which each message can be read before and after, to this file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long)]

@@ -3,7 +3,9 @@
 mod archive;
 mod args;
 mod exit;
+mod grid;
 mod output;
+mod page;
 mod progress;
 mod replays;
 mod report;

@@ -1,6 +1,6 @@
 //! Replays of sessions that the command line names: loading them, and running many at once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,16 +10,22 @@ use brute_core::TokenCounter;
 use brute_host::archive::Archive;
 use brute_host::config::{Amount, Config, RoomError};
 use brute_host::formats::Document;
-use brute_host::replay::{Recorded, Replay};
+use brute_host::models::Price;
+use brute_host::replay::{Recorded, Replay, Run, Totals};
+use brute_host::shown::shown;
 use brute_host::summarizers::Extract;
 use brute_host::system::words_of;
 use brute_host::truncation::{TruncateOptions, Truncator};
 
+use serde::Serialize;
+
 use crate::args::{self, Global};
 use crate::exit::{Exit, Failure};
+use crate::grid::Grid;
 use crate::output;
 use crate::progress::Progress;
-use crate::{session, setup};
+use crate::style::{self, number};
+use crate::{page, session, setup};
 
 /// Sessions, and how they are gone through.
 #[derive(Debug, clap::Args)]
@@ -40,6 +46,10 @@ pub(crate) struct Replaying {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Write a page with charts, which shows what became of each message, to this file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// A session that was read.
@@ -95,9 +105,106 @@ fn load(global: &Global, config: &Config, file: PathBuf) -> Result<Loaded, Failu
     Ok(Loaded { name, document: session.document, recorded })
 }
 
-/// The configuration as the command line wants it for replays.
-pub(crate) fn config(global: &Global, args: &Replaying) -> Result<Config, Failure> {
-    let mut config = setup::load_for(global, !args.json, !args.with_summarizer)?;
+/// One session under one ladder, as JSON gives it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Replayed {
+    pub(crate) session: String,
+    pub(crate) ladder: String,
+    pub(crate) window: u64,
+    pub(crate) recall: f64,
+    pub(crate) cost: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dollars: Option<f64>,
+    pub(crate) totals: Totals,
+    pub(crate) run: Run,
+}
+
+impl Replayed {
+    pub(crate) fn of(
+        session: &Loaded,
+        ladder: String,
+        window: u64,
+        run: Run,
+        price: Option<Price>,
+    ) -> Self {
+        let totals = run.totals();
+        Self {
+            session: session.name.clone(),
+            ladder,
+            window,
+            recall: totals.recall(),
+            cost: totals.cost(),
+            dollars: price.map(|price| totals.dollars(&price)),
+            totals,
+            run,
+        }
+    }
+
+    /// Its figures, each with its name, but for how long it took: the same for each replay of the same.
+    pub(crate) fn figures(&self) -> Vec<(String, String)> {
+        let rows = figures(&[self]).rows.into_iter();
+        rows.filter_map(|row| <[String; 2]>::try_from(row).ok())
+            .map(|[name, figure]| (name.trim().to_owned(), figure))
+            .collect()
+    }
+}
+
+/// A ladder in few letters: the name of its file.
+pub(crate) fn stem(ladder: &str) -> String {
+    let path = std::path::Path::new(ladder);
+    shown(path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy())
+}
+
+/// Dollars where there is a price, else tokens of input.
+pub(crate) fn cost_words(dollars: Option<f64>, cost: f64) -> String {
+    dollars.map_or_else(|| number(cost as u64), |dollars| format!("{dollars:.2}"))
+}
+
+/// The figures of `runs`, a column for each: there are more figures than ladders.
+pub(crate) fn figures(runs: &[&Replayed]) -> Grid {
+    let name = |replayed: &&Replayed| stem(&replayed.ladder);
+    let mut grid = Grid::new(std::iter::once(String::new()).chain(runs.iter().map(name)), 0);
+    let mut row = |name: &str, figure: &dyn Fn(&Replayed) -> String| {
+        let figures = runs.iter().map(|replayed| figure(replayed));
+        grid.rows.push(std::iter::once(name.to_owned()).chain(figures).collect());
+    };
+    let share = |share: Option<f64>| match share {
+        Some(share) => format!("{:.1} %", share * 100.0),
+        None => "-".to_owned(),
+    };
+    row("window", &|replayed| number(replayed.window));
+    row("tokens sent", &|replayed| number(replayed.totals.sent));
+    row("of these cached", &|replayed| style::share(replayed.totals.cached, replayed.totals.sent));
+    match runs.iter().any(|replayed| replayed.dollars.is_some()) {
+        true => row("US$", &|replayed| format!("{:.2}", replayed.dollars.unwrap_or_default())),
+        false => row("cost, in tokens of input", &|replayed| number(replayed.cost as u64)),
+    }
+    row("largest request", &|replayed| number(replayed.totals.peak));
+    row("requests over the window", &|replayed| number(replayed.totals.over_window));
+    row("compactions", &|replayed| number(replayed.totals.compactions));
+    row("of these above target", &|replayed| number(replayed.totals.misses));
+    row("summaries", &|replayed| number(replayed.totals.summarizer_calls));
+    row("tokens sent for them", &|replayed| number(replayed.totals.summarizer_input));
+    let recall = |replayed: &Replayed| replayed.totals.recall;
+    row("recall", &|replayed| share(recall(replayed).all.kept_share()));
+    row("  by use", &|replayed| share(recall(replayed).by_use.kept_share()));
+    row("  said by people", &|replayed| share(recall(replayed).said_by_people.kept_share()));
+    row("  in results", &|replayed| share(recall(replayed).in_results.kept_share()));
+    if runs.iter().any(|replayed| recall(replayed).all.reachable > 0) {
+        row("  with the archive", &|replayed| share(recall(replayed).all.reachable_share()));
+    }
+    grid
+}
+
+/// The configuration as the command line wants it for replays, and its text, that of `file` if one was named.
+pub(crate) fn config(
+    global: &Global,
+    args: &Replaying,
+    file: Option<&Path>,
+) -> Result<(Config, String), Failure> {
+    let (mut config, layers) = setup::load_for(global, !args.json, !args.with_summarizer)?;
+    let text = page::ladder(global, file, &config, &layers)?;
     if let Some(model) = &args.model {
         config.window.model = Some(model.clone());
     }
@@ -105,7 +212,7 @@ pub(crate) fn config(global: &Global, args: &Replaying) -> Result<Config, Failur
         config.summarizer = None;
         config.fallback = Vec::new();
     }
-    Ok(config)
+    Ok((config, text))
 }
 
 /// The replay of the ladder in `config` for `session`, in a window of `window` tokens if it is said.
@@ -131,7 +238,10 @@ pub(crate) fn replay(
     // What is cut is in the record.
     let options = TruncateOptions { spill: None, ..config.truncate.clone() };
     let level_one = Truncator::new(options).map_err(Failure::configuration)?;
-    Ok(Replay::new(compactor, level_one).archived(Archive::new(config.archive).is_some()))
+    let replay = Replay::new(compactor, level_one);
+    let replay = replay.archived(Archive::new(config.archive).is_some());
+    // Only a page shows what became of each message.
+    Ok(if args.html.is_some() { replay.traced() } else { replay })
 }
 
 /// The size of a session as its requests have it, by the counter that its replay goes by.

@@ -11,6 +11,7 @@ use brute_host::shown::{shown, shown_lines};
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::grid::Grid;
 use crate::progress::Warning;
 use crate::setup::Ran;
 use crate::style::{self, BAD, DIM, GOOD, HEAD, WARN, bytes, counted, number, styled};
@@ -140,6 +141,13 @@ pub(crate) fn exit(done: &Compaction) -> Exit {
 
 /// What the conversation is and how much room there is.
 pub(crate) fn heading(name: &str, document: &Document, ran: &Ran) -> String {
+    let mut lines = room(name, document, ran).into_iter();
+    let head = styled(HEAD, &lines.next().unwrap_or_default()) + "\n";
+    head + &lines.map(|line| styled(DIM, &style::wrapped(&line, 0)) + "\n").collect::<String>()
+}
+
+/// The same, line by line.
+pub(crate) fn room(name: &str, document: &Document, ran: &Ran) -> Vec<String> {
     let done = &ran.done;
     let budget = done.budget;
     let mut pieces = vec![
@@ -161,24 +169,23 @@ pub(crate) fn heading(name: &str, document: &Document, ran: &Ran) -> String {
     );
     let format =
         format!("{} ({}), counted by {}", document.format(), document.carrier(), ran.counter.id());
-    let mut lines = vec![format, pieces.join(", ")];
+    let mut lines = vec![head, format, pieces.join(", ")];
     if let Some(Bytes { most, compact_at, target, change }) = Bytes::that_matter(done) {
         let [before, most, at, to] = [change.before, most, compact_at, target].map(bytes);
         let line = format!("{before} of {most} on the wire, compaction at {at}, down to {to}");
         lines.push(line);
     }
-    let lines = lines.iter().map(|line| styled(DIM, &style::wrapped(line, 0)) + "\n");
-    styled(HEAD, &head) + "\n" + &lines.collect::<String>()
+    lines
 }
 
-/// What each rung did.
-pub(crate) fn rungs(ran: &Ran) -> String {
+/// What each rung did, in figures.
+pub(crate) fn grid(ran: &Ran) -> Grid {
     let header = ["", "rung", "result", "before", "after", "saved", "edits", "calls", "time"];
-    let mut table = style::table(&header, &[3, 4, 5, 6, 7, 8]);
+    let mut grid = Grid::new(header, 1).figures_from(3);
     for (index, rung) in of_requests(ran).enumerate() {
         let asked = !matches!(rung.result, RungResult::NotAsked { .. });
         let sized = |value: u64| if asked { number(value) } else { String::new() };
-        table.add_row([
+        grid.rows.push(vec![
             (index + 1).to_string(),
             shown(&rung.rung),
             result(&rung.result).to_owned(),
@@ -190,7 +197,12 @@ pub(crate) fn rungs(ran: &Ran) -> String {
             if asked { style::duration(rung.duration) } else { String::new() },
         ]);
     }
-    let mut text = style::lines(&table);
+    grid
+}
+
+/// What each rung did.
+pub(crate) fn rungs(ran: &Ran) -> String {
+    let mut text = grid(ran).text();
     for rung in ran.done.rungs.iter().filter(|rung| rung.summarizer.calls > 0) {
         let (asked, rung, spent) =
             (styled(DIM, "asked"), shown(&rung.rung), of_summarizer(&rung.summarizer));

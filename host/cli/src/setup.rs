@@ -172,8 +172,8 @@ pub(crate) fn load_for(
     global: &Global,
     words: bool,
     own_summarizer: bool,
-) -> Result<Config, Failure> {
-    in_force(global, words, read_with(global, own_summarizer)?.1).map(|(config, _)| config)
+) -> Result<(Config, Layers), Failure> {
+    in_force(global, words, read_with(global, own_summarizer)?.1)
 }
 
 /// The configuration in force, and the layers that it could be made of.

@@ -15,6 +15,7 @@ mod cli {
     mod kill;
     mod logged;
     mod output;
+    mod page;
     mod place;
     mod plugins;
     mod programs;

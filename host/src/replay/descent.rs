@@ -10,6 +10,8 @@ use crate::ladder::{Budget, Compactor, NotAsked, OnError, RungReport, RungResult
 #[derive(Debug)]
 pub(super) struct Descended {
     pub conversation: Conversation,
+    /// What each rung that was asked left of it, from the top.
+    pub stages: Vec<Conversation>,
     /// Whether the target was met.
     pub fits: bool,
     /// What each rung did that was asked, from the top.
@@ -56,8 +58,13 @@ impl Rungs {
         budget: Budget,
         orders: Vec<usize>,
     ) -> Vec<Descended> {
-        let begun =
-            Descended { conversation: start.fork(), fits: false, rungs: Vec::new(), orders };
+        let begun = Descended {
+            conversation: start.fork(),
+            stages: Vec::new(),
+            fits: false,
+            rungs: Vec::new(),
+            orders,
+        };
         let (mut open, mut done) = (vec![begun], Vec::new());
         while let Some(now) = open.pop() {
             let asked = now.rungs.len();
@@ -91,7 +98,9 @@ impl Rungs {
                 let mut rungs = now.rungs.clone();
                 rungs.extend(compaction.rungs);
                 let (conversation, fits) = (compaction.conversation, compaction.outcome.fits());
-                open.push(Descended { conversation, fits, rungs, orders });
+                let mut stages = now.stages.clone();
+                stages.push(conversation.clone());
+                open.push(Descended { conversation, stages, fits, rungs, orders });
             }
         }
         done

@@ -3,6 +3,7 @@
 use brute_core::{CompletionUsage, Conversation};
 use serde::Serialize;
 
+use super::fates::Became;
 use super::laws::Violation;
 use super::recall::Recall;
 use crate::ladder::RungReport;
@@ -42,6 +43,10 @@ pub struct Compacted {
     pub recall: Recall,
     /// What each rung did that was asked, from the top.
     pub rungs: Vec<RungReport>,
+    /// The recorded messages before it that are no longer as they were, whichever compaction did it; see
+    /// [`Replay::traced`](super::Replay::traced).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub became: Vec<Became>,
     /// Laws that were broken.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,

@@ -36,6 +36,7 @@
 //! ```
 
 mod descent;
+mod fates;
 mod figures;
 mod known;
 mod laws;
@@ -50,6 +51,7 @@ use std::sync::Arc;
 
 use brute_core::Conversation;
 
+pub use fates::{Became, Fate, Fates};
 pub use figures::{Call, Compacted, Run, Totals};
 pub use laws::{Law, Violation};
 pub use orders::{Commute, MOST_ORDERS, orders, unbeaten};
@@ -88,6 +90,7 @@ pub struct Replay {
     level_one: Truncator,
     is_archived: bool,
     is_checked: bool,
+    is_traced: bool,
 }
 
 impl Replay {
@@ -97,7 +100,7 @@ impl Replay {
         let ladder = ladder
             .counted_by(Arc::new(counter))
             .summarized_by(|asked| Arc::new(KnownSummaries::of(asked)));
-        Self { ladder, level_one, is_archived: false, is_checked: false }
+        Self { ladder, level_one, is_archived: false, is_checked: false, is_traced: false }
     }
 
     /// The same where an archive keeps what goes, so that placeholders carry handles.
@@ -110,6 +113,12 @@ impl Replay {
     #[must_use]
     pub fn checked(self) -> Self {
         Self { is_checked: true, ..self }
+    }
+
+    /// The same, which also tells of each compaction what became of the recorded messages before it.
+    #[must_use]
+    pub fn traced(self) -> Self {
+        Self { is_traced: true, ..self }
     }
 
     /// The ladder.
@@ -134,7 +143,9 @@ impl Replay {
     }
 
     fn path<'s>(&self, session: &'s Recorded) -> Path<'s> {
-        Path::new(&session.conversation, &session.names, &self.level_one, self.is_checked)
+        Path::new(&session.conversation, &session.names, &self.level_one)
+            .checked(self.is_checked)
+            .traced(self.is_traced)
     }
 
     /// The smallest conversation found by leaving out messages of `failing` to which this ladder in `order` still does

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use brute_core::{Conversation, Message, MessageId, Part, Role, ToolResult};
 
 use super::descent::{Descended, Rungs};
+use super::fates::Fates;
 use super::figures::{Call, Compacted, Run};
 use super::laws;
 use super::names::{Name, Names};
@@ -34,6 +35,8 @@ pub(super) struct Path<'s> {
     named: Vec<Arc<[Name]>>,
     /// Whether what each rung does is done twice and compared.
     is_checked: bool,
+    /// Whether it is told what became of each message.
+    is_traced: bool,
 }
 
 /// Where some orders are by now.
@@ -47,6 +50,8 @@ struct Group {
     names: HashMap<MessageId, Arc<[Name]>>,
     /// What the messages named that went, by their handles in the archive.
     gone: HashMap<String, Arc<[Name]>>,
+    /// What became of the recorded messages, where that is told.
+    fates: Fates,
     trigger: Trigger,
     /// Messages and tokens of the last request.
     last: Option<(usize, u64)>,
@@ -82,19 +87,23 @@ fn capped(recorded: &Conversation, truncator: &Truncator) -> Conversation {
 }
 
 impl<'s> Path<'s> {
-    pub(super) fn new(
-        recorded: &'s Conversation,
-        names: &'s Names,
-        truncator: &Truncator,
-        is_checked: bool,
-    ) -> Self {
+    pub(super) fn new(recorded: &'s Conversation, names: &'s Names, truncator: &Truncator) -> Self {
         let capped = capped(recorded, truncator);
         let pairs = recorded.messages().iter().zip(capped.messages()).enumerate();
         let named = pairs.map(|(at, (whole, capped))| match whole.parts() == capped.parts() {
             true => Arc::clone(names.at(at)),
             false => names.in_message(capped),
         });
-        Self { named: named.collect(), recorded, capped, names, is_checked }
+        let named = named.collect();
+        Self { named, recorded, capped, names, is_checked: false, is_traced: false }
+    }
+
+    pub(super) fn checked(self, is_checked: bool) -> Self {
+        Self { is_checked, ..self }
+    }
+
+    pub(super) fn traced(self, is_traced: bool) -> Self {
+        Self { is_traced, ..self }
     }
 
     /// What each order of `rungs` does to the session.
@@ -105,6 +114,7 @@ impl<'s> Path<'s> {
             conversation: Conversation::default(),
             names: HashMap::new(),
             gone: HashMap::new(),
+            fates: Fates::default(),
             trigger: Trigger::default(),
             last: None,
             prefix: None,
@@ -153,7 +163,12 @@ impl<'s> Path<'s> {
                 group.last = Some((group.conversation.len(), size));
             }
             // What was recorded in this order fits in it, whatever a compaction made of what is before.
-            match group.conversation.push_again(message) {
+            let pushed = group.conversation.push_again(message);
+            if self.is_traced {
+                let now = group.conversation.messages().last().filter(|_| pushed.is_ok());
+                group.fates.push(now, &self.recorded.messages()[group.next]);
+            }
+            match pushed {
                 Ok(id) => drop(group.names.insert(id, Arc::clone(&self.named[group.next]))),
                 Err(error) => group.run.skipped.push(format!("message {}: {error}", group.next)),
             }
@@ -184,7 +199,12 @@ impl<'s> Path<'s> {
             let twin = again.iter().find(|twin| twin.orders == descended.orders);
             let violations = laws::check(&start, &outline, &descended, twin, ladder);
             let failing = (!violations.is_empty()).then(|| start.clone());
-            let Descended { mut conversation, fits, rungs: reports, orders } = descended;
+            let Descended { mut conversation, stages, fits, rungs: reports, orders } = descended;
+            if self.is_traced {
+                for (rung, stage) in stages.iter().enumerate() {
+                    group.fates.settle(stage, Some(rung));
+                }
+            }
             let (removed, added) = difference(&start, &conversation);
             let before = start.clone().measure(counter);
             let after = conversation.measure(counter);
@@ -221,6 +241,7 @@ impl<'s> Path<'s> {
                 new: added.len(),
                 recall,
                 rungs: reports,
+                became: group.fates.changed(),
                 violations,
                 failing,
             });

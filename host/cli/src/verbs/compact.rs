@@ -9,8 +9,8 @@ use crate::tape::Tape;
 use crate::{archive, output, report, session, setup};
 
 pub(crate) fn run(global: &Global, args: &Compact) -> Done {
-    let config =
-        setup::over(setup::load_for(global, !args.json, args.tape.replay.is_some())?, &args.room);
+    let (config, _) = setup::load_for(global, !args.json, args.tape.replay.is_some())?;
+    let config = setup::over(config, &args.room);
     let archive = archive::of(&config, &args.archiving)?;
     let session = session::read_with(global, &config, &args.session, archive.is_some())?;
     let document = &session.document;

@@ -4,10 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use brute_core::{Message, MessageId, PartView, Role, TokenCounter};
 use brute_host::formats::{Document, WriteOptions};
+use brute_host::ladder::Outcome;
+use brute_host::replay::{Compacted, Fates, Recall, Run};
 use serde::Serialize;
 
 use crate::args::{Explain, Global};
 use crate::exit::Done;
+use crate::page::{self, Page, Walks};
 use crate::reported::Reported;
 use crate::setup::Ran;
 use crate::style::{self, BAD, DIM, GOOD, WARN, excerpt, number, styled};
@@ -18,8 +21,9 @@ use crate::{output, report, session, setup};
 const BEFORE_WORDS: usize = 37;
 
 pub(crate) fn run(global: &Global, args: &Explain) -> Done {
-    let config =
-        setup::over(setup::load_for(global, true, args.tape.replay.is_some())?, &args.room);
+    let (config, layers) = setup::load_for(global, true, args.tape.replay.is_some())?;
+    let toml = page::ladder(global, global.config.as_deref(), &config, &layers)?;
+    let config = setup::over(config, &args.room);
     let session = session::read(global, &config, &args.session)?;
     let document = &session.document;
     if !global.quiet {
@@ -34,6 +38,9 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     let ran = setup::run(global, sizing, document, true)?;
     tape.check()?;
     let done = &ran.done;
+    if let Some(file) = &args.html {
+        page(&session::name(&args.session.file), document, &ran, toml).write(file)?;
+    }
     if args.json {
         let written = document.write(&done.conversation, &WriteOptions::default());
         let messages = session.messages_in(&written)?;
@@ -57,6 +64,53 @@ pub(crate) fn run(global: &Global, args: &Explain) -> Done {
     output::text(&text)?;
     tape.finish()?;
     Ok(report::exit(done))
+}
+
+/// The same as a page.
+fn page(name: &str, document: &Document, ran: &Ran, toml: String) -> Page {
+    let done = &ran.done;
+    let mut fates = Fates::of(document.conversation());
+    // Which rung did what is known only as long as there is one.
+    let asked: Vec<usize> = (done.rungs.iter().enumerate())
+        .filter(|(_, rung)| rung.edits > 0)
+        .map(|(at, _)| at)
+        .collect();
+    fates.settle(&done.conversation, <[usize; 1]>::try_from(asked).ok().map(|[only]| only));
+    let budget = &done.budget;
+    let mut lead = report::room(name, document, ran);
+    let outcome = anstream::adapter::strip_str(&report::outcome(document, ran)).to_string();
+    lead.push(outcome.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut page = Page {
+        title: "What a compaction gives up".to_owned(),
+        lead,
+        tables: vec![("Rung by rung".to_owned(), report::grid(ran))],
+        walks: Walks::new(&[]),
+        ladders: vec![("brute.toml".to_owned(), toml)],
+        ..Page::default()
+    };
+    let compacted = Compacted {
+        message: document.conversation().len(),
+        before: budget.request(done.before),
+        after: budget.request(done.after),
+        fits: done.outcome.fits(),
+        gone: done.removed.len(),
+        new: done.added.len(),
+        recall: Recall::default(),
+        rungs: done.rungs.clone(),
+        became: fates.changed(),
+        violations: Vec::new(),
+        failing: None,
+    };
+    let is_due = !matches!(done.outcome, Outcome::BelowTrigger);
+    let run = Run {
+        order: done.rungs.iter().map(|rung| rung.rung.clone()).collect(),
+        compactions: is_due.then_some(compacted).into_iter().collect(),
+        ..Run::default()
+    };
+    let walk = (&run, budget);
+    page.walks.add(vec![], document.conversation(), &*ran.counter, walk, vec![]);
+    page.walks.cut();
+    page
 }
 
 /// What is said for programs.

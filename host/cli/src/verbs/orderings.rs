@@ -15,7 +15,9 @@ use serde::Serialize;
 
 use crate::args::Global;
 use crate::exit::{Done, Exit, Failure};
-use crate::replays::{self, Loaded, Replaying};
+use crate::grid::Grid;
+use crate::page::{Page, Point, Walks};
+use crate::replays::{self, Loaded, Replayed, Replaying};
 use crate::style::{self, BAD, DIM, HEAD, counted, number, styled};
 use crate::{output, session};
 
@@ -23,13 +25,21 @@ use crate::{output, session};
 const MOST_MESSAGES: usize = 12;
 const EXCERPT: usize = 100;
 
+/// So many orders that no other beats are shown message by message.
+const MOST_SHOWN: usize = 6;
+
+/// What to know of the table.
+const NOTES: &str = "* no other order beats it in both recall and cost. (+N): as many other orders did the same. recall: \
+                     of what the session goes on to use, what is still there after a compaction. missed: compactions \
+                     above target. over: requests over the window.";
+
 #[derive(Debug, Args)]
 pub(crate) struct Orderings {
     #[command(flatten)]
     pub(crate) replaying: Replaying,
 
     /// The ladder, a brute.toml; otherwise the configuration in force
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) ladder: Option<PathBuf>,
 
     /// Room for requests to try, the reserve not counted: shares of each session's size, or tokens
@@ -58,7 +68,7 @@ fn amount(text: &str) -> Result<Amount, String> {
 
 pub(crate) fn run(global: &Global, args: &Orderings) -> Done {
     let global = Global { config: args.ladder.clone().or(global.config.clone()), ..global.clone() };
-    let config = replays::config(&global, &args.replaying)?;
+    let (config, toml) = replays::config(&global, &args.replaying, global.config.as_deref())?;
     let laws = args.check.as_deref().map(order_laws).transpose()?;
     let sessions = replays::sessions(&global, &config, &args.replaying.sessions)?;
     let orders = orders(config.ladder.len(), args.seed);
@@ -71,6 +81,9 @@ pub(crate) fn run(global: &Global, args: &Orderings) -> Done {
     }
     let broken = laws.map(|laws| trials.check(&laws)).unwrap_or_default();
     let found = Found::of(&trials, price(&prices), broken, args.seed, orders.len());
+    if let Some(file) = &args.replaying.html {
+        found.page(args, (&config, toml), &sessions, &prices)?.write(file)?;
+    }
     match args.replaying.json {
         true => output::json(&found)?,
         false => output::text(&found.text(&sessions))?,
@@ -253,24 +266,67 @@ impl<'t> Found<'t> {
         }
     }
 
-    fn text(&self, sessions: &[Loaded]) -> String {
+    fn head(&self, sessions: &[Loaded]) -> String {
         let orders: usize = self.orders.iter().map(|row| 1 + row.same.len()).sum();
-        let head = format!(
+        format!(
             "{} of a ladder, {}, {}",
             counted(orders as u64, "order"),
             counted(sessions.len() as u64, "session"),
             counted(self.trials.len() as u64, "replay"),
-        );
-        let mut text = format!("{}\n", styled(HEAD, &head));
-        // Names in each row would leave no room for figures.
+        )
+    }
+
+    fn text(&self, sessions: &[Loaded]) -> String {
+        let mut text = format!("{}\n", styled(HEAD, &self.head(sessions)));
+        let named = style::wrapped(&self.rungs(), 0);
+        text.push_str(&format!("{}\n\n{}", styled(DIM, &named), self.grid().text()));
+        text.push_str(&format!("\n\n{}\n", styled(DIM, &style::wrapped(NOTES, 0))));
+        for commute in &self.commute {
+            if let Some(words) = commuting(commute) {
+                text.push_str(&format!("\n{words}"));
+            }
+        }
+        for broken in &self.broken {
+            text.push_str(&format!("\n{}: {}", styled(BAD, "does not hold"), shown(broken)));
+        }
+        text.push('\n');
+        text
+    }
+    /// The rungs with their numbers. Names in each row would leave no room for figures.
+    fn rungs(&self) -> String {
+        let rungs = self.given().iter().zip(1..);
+        let named = rungs.map(|(rung, number)| format!("{number} {}", shown(rung)));
+        named.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The order that was given.
+    fn given(&self) -> &[String] {
         let given = self.trials.first().and_then(|trial| trial.runs.first());
-        let rungs = given.map_or(&[][..], |run| &run.order);
-        let named = rungs.iter().zip(1..).map(|(rung, number)| format!("{number} {}", shown(rung)));
-        let named = style::wrapped(&named.collect::<Vec<_>>().join(", "), 0);
-        text.push_str(&format!("{}\n\n", styled(DIM, &named)));
+        given.map_or(&[][..], |run| &run.order)
+    }
+
+    /// An order in numbers, `1 › 3 › 2`.
+    fn numbers(&self, order: &[String]) -> String {
+        let rungs = self.given();
         let place = |rung: &String| rungs.iter().position(|known| known == rung).unwrap_or(0) + 1;
-        let has_dollars = self.orders.iter().any(|row| row.dollars.is_some());
-        let cost = if has_dollars { "US$" } else { "cost" };
+        let places: Vec<String> = order.iter().map(|rung| place(rung).to_string()).collect();
+        places.join(" › ")
+    }
+
+    /// The same with how many others did what it did.
+    fn name(&self, row: &Row<'_>) -> String {
+        let name = self.numbers(row.order);
+        match row.same.len() {
+            0 => name,
+            others => format!("{name} (+{others})"),
+        }
+    }
+
+    fn grid(&self) -> Grid {
+        let cost = match self.orders.iter().any(|row| row.dollars.is_some()) {
+            true => "US$",
+            false => "cost",
+        };
         let header = [
             "",
             "order",
@@ -283,49 +339,104 @@ impl<'t> Found<'t> {
             "missed",
             "over",
         ];
-        let mut table = style::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let mut grid = Grid::new(header, 1);
         for row in &self.orders {
-            let places: Vec<String> =
-                row.order.iter().map(|rung| place(rung).to_string()).collect();
-            let mut name = places.join(" › ");
-            if !row.same.is_empty() {
-                name.push_str(&format!(" (+{})", row.same.len()));
-            }
             let share = |share: f64| format!("{:.1} %", share * 100.0);
             let totals = &row.totals;
-            table.add_row([
+            grid.rows.push(vec![
                 if row.unbeaten { "*".to_owned() } else { String::new() },
-                name,
+                self.name(row),
                 share(row.recall),
                 share(row.recall_by_use),
                 number(totals.sent),
                 share(totals.cached as f64 / totals.sent.max(1) as f64),
-                row.dollars.map_or_else(|| number(row.cost as u64), |cost| format!("{cost:.2}")),
+                replays::cost_words(row.dollars, row.cost),
                 number(totals.summarizer_calls),
                 number(totals.misses),
                 number(totals.over_window),
             ]);
         }
-        text.push_str(&style::lines(&table));
-        let notes = "* no other order beats it in both recall and cost. (+N): as many other orders did the same. recall: \
-                     of what the session goes on to use, what is still there after a compaction. missed: compactions \
-                     above target. over: requests over the window.";
-        text.push_str(&format!("\n\n{}\n", styled(DIM, &style::wrapped(notes, 0))));
-        for commute in &self.commute {
-            let [one, other] = commute.rungs.each_ref().map(shown);
-            let words = match (commute.pairs, commute.always()) {
-                (0, _) => continue,
-                (_, true) => "commute here".to_owned(),
-                (pairs, false) => {
-                    format!("do not commute ({} of {pairs} differ)", pairs - commute.same)
-                }
-            };
-            text.push_str(&format!("\n`{one}` and `{other}` {words}"));
-        }
-        for broken in &self.broken {
-            text.push_str(&format!("\n{}: {}", styled(BAD, "does not hold"), shown(broken)));
-        }
-        text.push('\n');
-        text
+        grid
     }
+
+    /// All of it as a page.
+    fn page(
+        &self,
+        args: &Orderings,
+        (config, toml): (&Config, String),
+        sessions: &[Loaded],
+        prices: &[Option<Price>],
+    ) -> Result<Page, Failure> {
+        let mut page = Page {
+            title: "What each order of a ladder does".to_owned(),
+            lead: vec![
+                format!("{}.", self.head(sessions)),
+                format!("The rungs, from the top as they were given: {}.", self.rungs()),
+            ],
+            tables: vec![("The orders".to_owned(), self.grid())],
+            notes: vec![NOTES.to_owned()],
+            walks: Walks::new(&["Session", "Window", "Order"]),
+            ladders: vec![(
+                args.ladder.as_deref().map_or("brute.toml".into(), session::name),
+                toml,
+            )],
+            ..Page::default()
+        };
+        page.notes.extend(self.commute.iter().filter_map(commuting));
+        page.notes.extend(self.broken.iter().map(|broken| format!("Does not hold: {broken}")));
+        page.trade = (self.orders.iter())
+            .map(|row| Point {
+                name: self.name(row),
+                cost: row.cost,
+                recall: row.recall,
+                words: number(row.cost as u64),
+                unbeaten: row.unbeaten,
+                baseline: false,
+            })
+            .collect();
+        let given = self.given();
+        let is_given = |row: &&Row<'_>| row.order == given || row.same.contains(&given);
+        let mut rows: Vec<&Row<'_>> =
+            self.orders.iter().filter(|row| row.unbeaten).take(MOST_SHOWN).collect();
+        match self.orders.iter().find(is_given) {
+            Some(row) if !rows.iter().any(is_given) => rows.push(row),
+            _ => {}
+        }
+        if rows.len() < self.orders.len() {
+            let orders = counted(rows.len() as u64, "order");
+            page.walks.note(format!("Here are {orders}: the given one, and what no other beats."));
+        }
+        for trial in self.trials {
+            let Some(at) = sessions.iter().position(|session| session.name == trial.session) else {
+                continue;
+            };
+            let replay =
+                replays::replay(config, &args.replaying, &sessions[at], Some(trial.window))?;
+            let (ladder, recorded) = (replay.ladder(), sessions[at].recorded.conversation());
+            for row in &rows {
+                let Some(run) = trial.runs.iter().find(|run| run.order == row.order) else {
+                    continue;
+                };
+                let keys = vec![trial.session.clone(), number(trial.window), self.name(row)];
+                let order = self.numbers(row.order);
+                let replayed =
+                    Replayed::of(&sessions[at], order, trial.window, run.clone(), prices[at]);
+                let walk = (run, ladder.budget());
+                page.walks.add(keys, recorded, &**ladder.counter(), walk, replayed.figures());
+            }
+        }
+        page.walks.cut();
+        Ok(page)
+    }
+}
+
+/// Whether two rungs may change places, in words; none where they never stand next to each other.
+fn commuting(commute: &Commute) -> Option<String> {
+    let [one, other] = commute.rungs.each_ref().map(shown);
+    let words = match (commute.pairs, commute.always()) {
+        (0, _) => return None,
+        (_, true) => "commute here".to_owned(),
+        (pairs, false) => format!("do not commute ({} of {pairs} differ)", pairs - commute.same),
+    };
+    Some(format!("`{one}` and `{other}` {words}"))
 }

@@ -3,17 +3,21 @@
 use std::path::PathBuf;
 
 use brute_host::config::Config;
-use brute_host::models::Price;
-use brute_host::replay::{Run, Share, Totals};
+use brute_host::ladder::Budget;
+use brute_host::replay::{Totals, unbeaten};
 use brute_host::shown::shown;
 use clap::Args;
-use serde::Serialize;
 
 use crate::args::Global;
 use crate::exit::{Done, Exit};
 use crate::output;
-use crate::replays::{self, Loaded, Replaying};
+use crate::page::{Page, Point, Walks};
+use crate::replays::{self, Loaded, Replayed, Replaying};
 use crate::style::{self, BAD, DIM, HEAD, counted, number, styled};
+
+/// What to know of the tables.
+const NOTES: &str = "cached: what the request before began with as well. recall: of what the session goes on to use, \
+                     what is still there after a compaction. docs/recall.md says what it does not see.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
@@ -21,7 +25,7 @@ pub(crate) struct Replay {
     pub(crate) replaying: Replaying,
 
     /// A ladder to try, a brute.toml (may be repeated); otherwise the configuration in force
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) ladder: Vec<PathBuf>,
 
     /// The model's window, e.g. 128k; overrides brute.toml and the model named in the session
@@ -34,11 +38,12 @@ pub(crate) fn run(global: &Global, args: &Replay) -> Done {
         true => vec![global.config.clone()],
         false => args.ladder.iter().cloned().map(Some).collect(),
     };
-    let mut ladders: Vec<(String, Config)> = Vec::new();
+    let mut ladders: Vec<(String, Config, String)> = Vec::new();
     for file in files {
         let name = file.as_ref().map_or("the configuration".into(), |file| shown(file.display()));
-        let global = Global { config: file.or(global.config.clone()), ..global.clone() };
-        ladders.push((name, replays::config(&global, &args.replaying)?));
+        let global = Global { config: file.clone().or(global.config.clone()), ..global.clone() };
+        let (config, toml) = replays::config(&global, &args.replaying, file.as_deref())?;
+        ladders.push((name, config, toml));
     }
     let sessions = replays::sessions(global, &ladders[0].1, &args.replaying.sessions)?;
     let mut jobs: Vec<(usize, usize, bool)> = Vec::new();
@@ -47,7 +52,7 @@ pub(crate) fn run(global: &Global, args: &Replay) -> Done {
         jobs.extend((0..ladders.len()).map(|ladder| (session, ladder, true)));
     }
     let runs = replays::in_parallel(global.quiet, "replaying", &jobs, |runtime, job| {
-        let (session, (name, config)) = (&sessions[job.0], &ladders[job.1]);
+        let (session, (name, config, _)) = (&sessions[job.0], &ladders[job.1]);
         let replay = replays::replay(config, &args.replaying, session, args.window)?.checked();
         let given = (0..config.ladder.len()).collect();
         let run = match job.2 {
@@ -58,8 +63,13 @@ pub(crate) fn run(global: &Global, args: &Replay) -> Done {
         let price = model.and_then(|model| config.models.price(&model));
         let run = run.unwrap_or_default();
         let ladder = if job.2 { name.clone() } else { "no compaction".to_owned() };
-        Ok(Replayed::of(session, ladder, replay.ladder().budget().window(), run, price))
+        let budget = *replay.ladder().budget();
+        Ok((Replayed::of(session, ladder, budget.window(), run, price), budget))
     })?;
+    if let Some(file) = &args.replaying.html {
+        page(&ladders, &sessions, &runs).write(file)?;
+    }
+    let runs: Vec<Replayed> = runs.into_iter().map(|(replayed, _)| replayed).collect();
     match args.replaying.json {
         true => output::json(&runs)?,
         false => output::text(&text(&runs))?,
@@ -79,37 +89,6 @@ pub(crate) fn run(global: &Global, args: &Replay) -> Done {
     Ok(if fits { Exit::Fitted } else { Exit::NotFitted })
 }
 
-/// One session under one ladder, as JSON gives it.
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Replayed {
-    session: String,
-    ladder: String,
-    window: u64,
-    recall: f64,
-    cost: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dollars: Option<f64>,
-    totals: Totals,
-    run: Run,
-}
-
-impl Replayed {
-    fn of(session: &Loaded, ladder: String, window: u64, run: Run, price: Option<Price>) -> Self {
-        let totals = run.totals();
-        Self {
-            session: session.name.clone(),
-            ladder,
-            window,
-            recall: totals.recall(),
-            cost: totals.cost(),
-            dollars: price.map(|price| totals.dollars(&price)),
-            totals,
-            run,
-        }
-    }
-}
-
 /// A table for each session.
 fn text(runs: &[Replayed]) -> String {
     let mut text = String::new();
@@ -121,7 +100,7 @@ fn text(runs: &[Replayed]) -> String {
             counted(first.totals.calls, "call"),
             counted(first.run.calls.last().map_or(0, |last| last.size), "token"),
         );
-        text.push_str(&format!("{}\n\n{}\n", styled(HEAD, &head), style::lines(&table(runs))));
+        text.push_str(&format!("{}\n\n{}\n", styled(HEAD, &head), table(runs)));
         for replayed in runs {
             for skipped in &replayed.run.skipped {
                 text.push_str(&format!("passed over: {}\n", shown(skipped)));
@@ -135,48 +114,72 @@ fn text(runs: &[Replayed]) -> String {
     text
 }
 
-/// A column for each ladder: there are more figures than ladders.
-fn table(runs: &[Replayed]) -> comfy_table::Table {
-    let name = |replayed: &Replayed| {
-        let path = std::path::Path::new(&replayed.ladder);
-        shown(path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy())
+/// A column for each ladder.
+fn table(runs: &[Replayed]) -> String {
+    let mut grid = replays::figures(&runs.iter().collect::<Vec<_>>());
+    // It is no figure of the ladder.
+    let times = runs.iter().map(|replayed| format!("{:.0}", replayed.run.milliseconds));
+    grid.rows.push(std::iter::once("milliseconds".to_owned()).chain(times).collect());
+    grid.text()
+}
+
+/// All of it as a page: a table for each session, and what the ladders come to over all of them.
+fn page(
+    ladders: &[(String, Config, String)],
+    sessions: &[Loaded],
+    runs: &[(Replayed, Budget)],
+) -> Page {
+    let mut page = Page {
+        title: "What ladders do to recorded sessions".to_owned(),
+        notes: vec![NOTES.to_owned()],
+        walks: Walks::new(&["Session", "Ladder"]),
+        ..Page::default()
     };
-    let names: Vec<String> = runs.iter().map(name).collect();
-    let header: Vec<&str> = std::iter::once("").chain(names.iter().map(String::as_str)).collect();
-    let numeric: Vec<usize> = (1..header.len()).collect();
-    let mut table = style::table(&header, &numeric);
-    let mut row = |name: &str, figure: &dyn Fn(&Replayed) -> String| {
-        let row: Vec<String> =
-            std::iter::once(name.to_owned()).chain(runs.iter().map(figure)).collect();
-        table.add_row(row);
-    };
-    let share = |share: &Share| match share.kept_share() {
-        Some(kept) => format!("{:.1} %", kept * 100.0),
-        None => "-".to_owned(),
-    };
-    row("window", &|replayed| number(replayed.window));
-    row("tokens sent", &|replayed| number(replayed.totals.sent));
-    row("of these cached", &|replayed| style::share(replayed.totals.cached, replayed.totals.sent));
-    match runs.iter().any(|replayed| replayed.dollars.is_some()) {
-        true => row("US$", &|replayed| format!("{:.2}", replayed.dollars.unwrap_or_default())),
-        false => row("cost, in tokens of input", &|replayed| number(replayed.cost as u64)),
+    let (lead, replays) = (counted(sessions.len() as u64, "session"), runs.len() as u64);
+    page.lead.push(format!("{lead}, {}.", counted(replays, "replay")));
+    let mut names: Vec<&str> = Vec::new();
+    for (replayed, _) in runs {
+        if !names.contains(&replayed.ladder.as_str()) {
+            names.push(&replayed.ladder);
+        }
     }
-    row("largest request", &|replayed| number(replayed.totals.peak));
-    row("requests over the window", &|replayed| number(replayed.totals.over_window));
-    row("compactions", &|replayed| number(replayed.totals.compactions));
-    row("of these above target", &|replayed| number(replayed.totals.misses));
-    row("summaries", &|replayed| number(replayed.totals.summarizer_calls));
-    row("tokens sent for them", &|replayed| number(replayed.totals.summarizer_input));
-    row("recall", &|replayed| share(&replayed.totals.recall.all));
-    row("  by use", &|replayed| share(&replayed.totals.recall.by_use));
-    row("  said by people", &|replayed| share(&replayed.totals.recall.said_by_people));
-    row("  in results", &|replayed| share(&replayed.totals.recall.in_results));
-    if runs.iter().any(|replayed| replayed.totals.recall.all.reachable > 0) {
-        row("  with the archive", &|replayed| match replayed.totals.recall.all.reachable_share() {
-            Some(share) => format!("{:.1} %", share * 100.0),
-            None => "-".to_owned(),
-        });
+    let totals: Vec<Totals> = (names.iter())
+        .map(|name| {
+            let of_it = runs.iter().filter(|(replayed, _)| replayed.ladder == *name);
+            of_it.map(|(replayed, _)| replayed.totals).fold(Totals::default(), Totals::and)
+        })
+        .collect();
+    // Without compaction, nothing is forgotten and nothing need fit: that is no choice between ladders.
+    let is_baseline = |at: usize| at == 0;
+    let best = unbeaten(totals.get(1..).unwrap_or_default());
+    page.trade = (names.iter().zip(&totals).enumerate())
+        .map(|(at, (name, totals))| Point {
+            name: replays::stem(name),
+            cost: totals.cost(),
+            recall: totals.recall(),
+            words: number(totals.cost() as u64),
+            unbeaten: !is_baseline(at) && best.contains(&(at - 1)),
+            baseline: is_baseline(at),
+        })
+        .collect();
+    if totals.first().is_some_and(|baseline| baseline.over_window > 0) {
+        let over = counted(totals[0].over_window, "request");
+        page.lead.push(format!("Without compaction, {over} would not fit into the window."));
     }
-    row("milliseconds", &|replayed| format!("{:.0}", replayed.run.milliseconds));
-    table
+    for (at, runs) in runs.chunk_by(|one, other| one.0.session == other.0.session).enumerate() {
+        let columns: Vec<&Replayed> = runs.iter().map(|(replayed, _)| replayed).collect();
+        let Some(first) = columns.first() else { continue };
+        page.tables.push((first.session.clone(), replays::figures(&columns)));
+        for (replayed, budget) in runs {
+            let recorded = sessions[at].recorded.conversation();
+            let config = &ladders[0].1;
+            let counter = config.token_counter(sessions[at].document.model().as_deref());
+            let keys = vec![replayed.session.clone(), replays::stem(&replayed.ladder)];
+            let figures = replayed.figures();
+            page.walks.add(keys, recorded, &*counter, (&replayed.run, budget), figures);
+        }
+    }
+    page.walks.cut();
+    page.ladders = ladders.iter().map(|(name, _, text)| (name.clone(), text.clone())).collect();
+    page
 }
