@@ -1,5 +1,6 @@
 """Serves a model on loopback with llama.cpp's own server until it is stopped: `serve.py MODEL PORT CONTEXT`."""
 
+import pathlib
 import signal
 import sys
 
@@ -8,7 +9,7 @@ import xllamacpp
 model, port, context = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 params = xllamacpp.CommonParams()
 params.model.path = model
-params.model_alias = {"smollm2-135m"}
+params.model_alias = {pathlib.Path(model).stem}
 params.hostnames = ["127.0.0.1"]
 params.port = port
 params.n_ctx = context

@@ -91,8 +91,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "model-server",
-        usage: "(start | stop) [--port N]",
-        summary: "a small language model behind a real server on this machine, to try an agent against",
+        usage: model_server::USAGE,
+        summary: "a small language model behind a real server on this machine, to try an agent and summaries against",
         run: model_server::run,
     },
     Verb {

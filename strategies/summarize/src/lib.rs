@@ -30,7 +30,7 @@ use brute_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::request::{LEDGER_SHARE, Request, SAID_SHARE, Writer};
+use crate::request::{LEDGER_SHARE, Request, Writer};
 pub use crate::sections::{SECTIONS, missing_sections};
 use crate::stretch::{LEAST_ANSWER, Stretch, Sum, Terms, Unit};
 
@@ -235,7 +235,7 @@ impl Round<'_, '_> {
         }
         let answer = self.checked(&answer, request);
         let count = |text: &str| self.count(text);
-        let said = request.kept.said.section(&answer, request.longest * SAID_SHARE / 100, &count);
+        let said = request.kept.said.section(&answer, request.terms.said(request.longest), &count);
         // What the user said is worth more than the words of a summarizer that said more than it was asked.
         let room = gone.saturating_sub(request.terms.overhead + self.count(&said) + 1);
         let summary = self.bounded(&answer, self.count(&said), gone, request);
@@ -259,10 +259,17 @@ impl Round<'_, '_> {
             let left = sizes.used.saturating_sub(gone) + self.count(text) + request.terms.framing;
             left <= sizes.target
         };
-        let texts = [format!("{with_said}{ledger}"), with_said, summary];
-        let texts = texts.map(|summary| text_of(messages, back.as_deref(), &summary));
-        let fitting: Vec<&String> = texts.iter().filter(|text| fits(text)).collect();
-        let text = fitting.iter().copied().find(meets).or(fitting.first().copied());
+        let room = sizes.target.saturating_sub(sizes.used.saturating_sub(gone));
+        let room = room.saturating_sub(self.count(&with_said) + request.terms.overhead);
+        let shorter = request.kept.ledger.section(&with_said, room.min(left), &count);
+        let with_ledger = [ledger, shorter].map(|ledger| format!("{with_said}{ledger}"));
+        let whole = with_ledger.into_iter().chain([with_said]);
+        let [whole, summary] = [whole.collect(), vec![summary]].map(|texts: Vec<String>| {
+            let texts = texts.iter().map(|text| text_of(messages, back.as_deref(), text));
+            texts.filter(|text| fits(text)).collect::<Vec<_>>()
+        });
+        // What the user said is given up for no target: no later summary could say it again.
+        let text = whole.iter().find(meets).or(whole.first()).or(summary.first());
         let text = text.ok_or_else(|| not_smaller(answered, gone))?;
         Ok(Plan { edits: self.edits(&request.units, text), flow: Flow::Again })
     }

@@ -11,6 +11,14 @@ use crate::{InstructionsMode, Options, clip, record};
 /// Our instructions. `{max-tokens}` is the length of the answer.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 
+impl Terms {
+    /// What the user said gets at most so many tokens of a summary of `longest`. What is left out of one is out of all
+    /// that follow: so a stretch that happens to be short does not make the room short, but for half of its summary.
+    pub(crate) fn said(&self, longest: u64) -> u64 {
+        (self.most * SAID_SHARE / 100).max(SAID_LEAST).min(longest / 2)
+    }
+}
+
 /// The goal takes at most this share of the summarizer's window, and never more than so many tokens.
 const GOAL_SHARE: u64 = 8;
 const LONGEST_GOAL: u64 = 1_000;
@@ -18,8 +26,10 @@ const LONGEST_GOAL: u64 = 1_000;
 /// Below so many tokens a clipped message says nothing.
 const LEAST_MESSAGE: u64 = 24;
 
-/// What the user said gets at most this share of the summary, in percent, and the ledger this.
-pub(crate) const SAID_SHARE: u64 = 20;
+/// What the user said gets at most this share of the longest summary, in percent, or so many tokens, and the ledger
+/// this share of this one.
+const SAID_SHARE: u64 = 30;
+const SAID_LEAST: u64 = 256;
 pub(crate) const LEDGER_SHARE: u64 = 30;
 
 /// Whatever is kept beside, a summary of fewer tokens says nothing.
@@ -95,7 +105,7 @@ impl<'w> Writer<'_, 'w> {
         let longest = self.terms.answer_for(&Sum::of(&units));
         let kept = self.kept(&units, goal);
         let count = |text: &str| self.count(text);
-        let said = self.count(&kept.said.section("", longest * SAID_SHARE / 100, &count));
+        let said = self.count(&kept.said.section("", self.terms.said(longest), &count));
         let listed = self.count(&kept.ledger.section("", longest * LEDGER_SHARE / 100, &count));
         let asked = longest - (said + listed).min(longest.saturating_sub(LEAST_ASKED));
         let prompt = Prompt {
@@ -274,6 +284,16 @@ mod tests {
             let cap = level(sizes, room);
             assert_eq!(cap, expected);
             assert!(sizes.iter().map(|&size| size.min(cap)).sum::<u64>() <= room);
+        }
+    }
+
+    #[test]
+    fn what_the_user_said_has_room_in_short_summaries_too() {
+        for (most, longest, expected) in
+            [(2_000, 2_000, 600), (2_000, 900, 450), (800, 800, 256), (480, 480, 240), (64, 64, 32)]
+        {
+            let terms = Terms { most, overhead: 0, framing: 0, summaries: 0 };
+            assert_eq!(terms.said(longest), expected, "{most} {longest}");
         }
     }
 }

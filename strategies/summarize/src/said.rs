@@ -13,11 +13,11 @@ const MOST_RULES: usize = 16;
 
 /// Words by which a user forbids, corrects or limits, in lower case.
 #[rustfmt::skip]
-const WORDS: [&str; 72] = [
+const WORDS: [&str; 74] = [
     "never", "don't", "don’t", "do not", "dont", "must", "mustn't", "always", "only", "no longer", "not that",
     "not this", "wrong", "instead", "stop", "undo", "revert", "rather", "make sure", "without", "avoid",
     "leave", "keep", "nope", "i said", "i meant", "i told you", "unless", "not allowed", "forbidden", "required",
-    "prefer", "at least", "at most", "except", "cannot", "can't", "shall not", "should not", "shouldn't",
+    "prefer", "stay", "stays", "at least", "at most", "except", "cannot", "can't", "shall not", "should not", "shouldn't",
     // German, French, Spanish, Portuguese, Italian
     "nicht", "kein", "keine", "keinen", "niemals", "nie", "nur", "immer", "muss", "müssen", "statt", "falsch",
     "jamais", "pas", "toujours", "seulement", "uniquement", "nunca", "jamás", "siempre", "solo", "sólo",
@@ -54,6 +54,33 @@ pub fn is_rule(sentence: &str) -> bool {
     NO.iter().any(refuses)
         || WORDS.iter().any(says)
         || PIECES.iter().any(|piece| sentence.contains(piece))
+}
+
+/// What a list of rules is called, in lower case.
+#[rustfmt::skip]
+const LISTS: [&str; 24] = [
+    "constraint", "rule", "requirement", "condition", "restriction", "guideline", "convention",
+    "bedingung", "regel", "vorgabe", "anforderung", "contrainte", "règle", "exigence", "regla", "requisito", "regra",
+    "услови", "правил", "требован", "约束", "要求", "制約", "条件",
+];
+
+/// Whether a line says that a list of rules comes.
+fn announces_rules(line: &str) -> bool {
+    let line = line.trim().trim_end_matches('*');
+    let line = line.trim_start_matches('#').to_lowercase();
+    line.ends_with([':', '：']) && LISTS.iter().any(|list| line.contains(list))
+}
+
+/// What an item of a list says, if a line is one.
+fn item(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let text = match behind.len() < line.len() {
+        true => behind.strip_prefix(['.', ')'])?,
+        false => line.strip_prefix(['-', '*', '•', '・'])?,
+    };
+    let is_spaced = text.starts_with(char::is_whitespace) || line.starts_with('・');
+    is_spaced.then_some(text.trim_start())
 }
 
 /// The sentences of a line, by the marks that end them.
@@ -117,9 +144,16 @@ impl Said {
 
     fn read(&mut self, text: &str) {
         let lines = text.lines().filter(|line| !line.trim_start().starts_with('<'));
+        let mut is_list = false;
+        let said = lines.flat_map(|line| {
+            let item = item(line);
+            is_list = if item.is_some() { is_list } else { announces_rules(line) };
+            let is_listed = is_list && item.is_some();
+            sentences(item.unwrap_or(line)).map(move |sentence| (sentence, is_listed))
+        });
         let mut rules = 0;
-        for (index, sentence) in lines.flat_map(sentences).enumerate() {
-            let is_rule = is_rule(sentence) && rules < MOST_RULES;
+        for (index, (sentence, is_listed)) in said.enumerate() {
+            let is_rule = (is_listed || is_rule(sentence)) && rules < MOST_RULES;
             rules += usize::from(is_rule);
             if index == 0 && self.objective.is_none() {
                 self.objective = Some(cut(sentence));
@@ -206,6 +240,7 @@ mod tests {
             "ne touche pas au fichier",
             "不要改这个文件",
             "テストは絶対に消すな",
+            "the API stays",
             "No",
         ] {
             assert!(is_rule(rule), "{rule}");
@@ -214,6 +249,30 @@ mod tests {
             ["Fix the parser", "Thanks", "Nothing new", "the monastery is mustard", "Now go on", ""]
         {
             assert!(!is_rule(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_listed_as_a_rule_is_one() {
+        let rules = |text: &str| {
+            let mut said = Said::default();
+            said.read(text);
+            let rules = said.sentences.into_iter().filter(|sentence| sentence.is_rule);
+            rules.map(|sentence| sentence.text).collect::<Vec<_>>()
+        };
+        for (text, expected) in [
+            (
+                "Port it.\n\nConstraints:\n- the API is public\n- plain C\n\nThanks.",
+                &["the API is public", "plain C"][..],
+            ),
+            ("Port it.\n## Rules:\n1. plain C\n2) old files load", &["plain C", "old files load"]),
+            ("**Bedingungen:**\n* reines C", &["reines C"]),
+            ("移植してください。\n条件：\n・公開APIは今のまま", &["公開APIは今のまま"]),
+            ("Port it.\nFiles:\n- a.c\n- b.c", &[]),
+            ("The rules say: go on.\n- a.c", &[]),
+            ("Rules:\nof the game\n- a.c", &[]),
+        ] {
+            assert_eq!(rules(text), expected, "{text}");
         }
     }
 

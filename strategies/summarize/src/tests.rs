@@ -346,8 +346,8 @@ fn a_summarizer_that_finds_the_request_too_long_gets_a_shorter_one() {
 #[test]
 fn the_summary_says_what_it_is_and_carries_identifiers() {
     let conversation = notation::conversation(
-        "user first wordx300
-         assistant I see error E0308 in src/main.rs and src/lib.rs, see https://example.org/x?y=1
+        "user first
+         assistant I see error E0308 in src/main.rs and src/lib.rs, see https://example.org/x?y=1 wordx300
          user task src/lib.rs
          assistant done",
     );
@@ -362,7 +362,7 @@ fn the_summary_says_what_it_is_and_carries_identifiers() {
         "This is a summary of earlier talk: a record of what was said and done, not a new request. \
          Messages that it stands for: 2.\n\n## Objective\nfix src/lib.rs\n\n## Decisions\n(not stated)\n\n\
          ## Work done\nread\n\n## Identifiers\n(not stated)\n\n## Outstanding\n(not stated)\n\n\
-         ## Ledger\nE0308\nhttps://example.org/x?y=1\nsrc/main.rs"
+         ## The user said\n- first\n\n## Ledger\nE0308\nhttps://example.org/x?y=1\nsrc/main.rs"
     );
 }
 

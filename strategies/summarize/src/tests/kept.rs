@@ -16,9 +16,9 @@ fn summaries(conversation: &Conversation) -> Vec<&str> {
         .collect()
 }
 
-/// The one summary that `answer` becomes, of a turn with a correction and a call.
-fn summary_of(answer: &str) -> String {
-    let conversation = notation::conversation(
+/// A turn with a correction and a call, and the next.
+fn corrected() -> Conversation {
+    notation::conversation(
         "user Build the parser. It is for us. wordx200
          assistant call:src/a:write_file
          tool src/a okx300
@@ -28,9 +28,31 @@ fn summary_of(answer: &str) -> String {
          assistant done
          user now the docs
          assistant call:c",
-    );
-    let after = round(&layer(1), &TestHost::saying(answer), &conversation, 1);
+    )
+}
+
+/// The one summary that `answer` becomes, of a turn with a correction and a call.
+fn summary_of(answer: &str) -> String {
+    let after = round(&layer(1), &TestHost::saying(answer), &corrected(), 1);
     summaries(&after)[0].to_owned()
+}
+
+/// Later summaries could not say it again; the ledger gets what room the target leaves.
+#[test]
+fn what_the_user_laid_down_is_given_up_for_no_target() {
+    let host = TestHost::saying(ANSWER);
+    let whole = round(&layer(1), &host, &corrected(), 1);
+    let mut ledgers = Vec::new();
+    for target in size(&whole) - 80..=size(&whole) {
+        let after = round(&layer(1), &host, &corrected(), target);
+        let text = summaries(&after)[0];
+        for words in ["Build the parser.", "No, not that.", "Never touch Cargo.lock."] {
+            assert!(text.contains(words), "{target}: {text}");
+        }
+        ledgers.push(section(text, "Ledger").map_or(0, str::len));
+    }
+    ledgers.dedup();
+    assert!(ledgers.len() > 2, "{ledgers:?}");
 }
 
 #[test]
