@@ -132,19 +132,16 @@ fn thought(thought: View<'_>) -> Option<Part> {
 /// What came of a call: the output of each response, or all of it as JSON.
 fn seen(result: View<'_>) -> Vec<Part> {
     let whole = result.is_object().then_some(result);
-    let parts = result.items().chain(whole).filter_map(|part| {
+    let is_text = result.is_string().then_some(result);
+    let parts = result.items().chain(whole).chain(is_text).flat_map(|part| {
         let Some(response) = part.get("functionResponse").and_then(|of| of.get("response")) else {
-            return part
-                .get("text")
-                .filter(|text| text.is_string())
-                .map(|text| Part::Text(text.raw().to_owned()));
+            return content_parts(Some(part));
         };
         let only = response.members().next().filter(|_| response.members().count() == 1);
-        Some(Part::Text(match only {
+        vec![Part::Text(match only {
             Some((_, text)) if text.is_string() => text.raw().to_owned(),
             _ => quote(&one_line(response.raw())),
-        }))
+        })]
     });
-    let parts: Vec<Part> = parts.collect();
-    if parts.is_empty() { content_parts(Some(result)) } else { parts }
+    parts.collect()
 }
