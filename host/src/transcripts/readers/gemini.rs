@@ -82,6 +82,8 @@ impl Session {
             thoughts.into_iter().flat_map(View::items).filter_map(thought).collect();
         parts.extend(content_parts(content));
         let mut results = Vec::new();
+        signatures(content, "part", line, log);
+        signatures(calls, "toolCall", line, log);
         for call in calls.into_iter().flat_map(View::items) {
             let [id, name, args, result, status] =
                 call.fields(["id", "name", "args", "result", "status"]);
@@ -120,6 +122,18 @@ fn user(message: View<'_>, line: usize, log: &mut Log) {
         return;
     }
     log.push(Entry::new(Speaker::User, parts, line));
+}
+
+/// Tells the signatures in `list`, which only Gemini's own format has a place for.
+fn signatures(list: Option<View<'_>>, of: &str, line: usize, log: &mut Log) {
+    let whole = list.filter(|list| list.is_object());
+    for part in list.into_iter().flat_map(View::items).chain(whole) {
+        let signatures = part.fields(["thoughtSignature", "thought_signature"]);
+        if signatures.into_iter().flatten().any(|signature| !signature.is_null()) {
+            let kind = format!("thoughtSignature of a {of}");
+            log.skip(&kind, "only the provider can read it, in its own format", line);
+        }
+    }
 }
 
 fn thought(thought: View<'_>) -> Option<Part> {

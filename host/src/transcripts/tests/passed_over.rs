@@ -220,3 +220,31 @@ fn what_is_accepted_names_every_agent_whose_log_is() {
         assert!(said.contains(agent), "{kind}: {error}");
     }
 }
+
+/// The summary of a thought stays; what is encrypted or signed, only its provider can use.
+#[test]
+fn what_is_encrypted_or_signed_is_told_one_by_one() {
+    let told = |transcript: &Transcript, kind: &str| {
+        let skipped = transcript.skipped().iter().find(|skipped| skipped.kind == kind);
+        skipped.map(|skipped| (skipped.count, skipped.first_line))
+    };
+    let name = "codex-rollout.jsonl";
+    let (read, _) = live(name);
+    let log = String::from_utf8(sample(name)).unwrap();
+    let lines: Vec<usize> = (1..)
+        .zip(log.lines())
+        .filter_map(|(line, text)| text.contains(r#""encrypted_content":"g"#).then_some(line))
+        .collect();
+    assert_eq!(told(&read, "encrypted_content"), Some((lines.len(), lines[0])));
+    assert!(!read.request().contains("gAAA") && read.request().contains("Plan"));
+
+    let log = [
+        r#"{"id":"1","type":"user","content":"go"}"#,
+        r#"{"id":"2","type":"gemini","content":[{"text":"ok","thoughtSignature":"c2ln"},{"text":"so"}],"toolCalls":[{"id":"c","name":"f","args":{},"thoughtSignature":"c2ln"},{"id":"d","name":"f","args":{},"thoughtSignature":null}]}"#,
+        r#"{"id":"3","type":"gemini","content":[{"text":"on","thoughtSignature":"c2ln"}]}"#,
+    ];
+    let options = Options { kind: Some(Kind::GeminiCli), ..Options::default() };
+    let read = transcript(log.join("\n").as_bytes(), &options);
+    assert_eq!(told(&read, "thoughtSignature of a part"), Some((2, 2)));
+    assert_eq!(told(&read, "thoughtSignature of a toolCall"), Some((1, 2)));
+}
