@@ -124,7 +124,10 @@ impl Rollout {
 
     fn notification(&mut self, notification: View<'_>, line: usize, log: &mut Log) {
         let method = field(notification, "method").unwrap_or_default();
-        let Some(params) = notification.get("params") else { return };
+        let Some(params) = notification.get("params") else {
+            log.skip(&method, "there is nothing in it", line);
+            return;
+        };
         match &*method {
             "item/completed" => match params.get("item") {
                 Some(item) => self.completed(item, line, log),
