@@ -28,6 +28,7 @@ pub(super) struct Message {
 
 /// What is in the agent's context, or, with `whole`, what ever was; with the messages that each cut took.
 pub(super) fn messages(log: &mut Log, whole: bool) -> (Vec<Message>, Vec<usize>) {
+    log.end();
     log.settle_summaries();
     let entries = std::mem::take(&mut log.entries);
     let (hidden, replaced) = hidden(&entries, &log.cuts, &log.rewound);

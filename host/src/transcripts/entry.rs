@@ -28,6 +28,7 @@ impl Speaker {
             Part::Result(_) | Part::Block { kind: Block::Result(_), .. } => self == Self::Tool,
             Part::Block { kind: Block::Other, .. } => matches!(self, Self::User | Self::Assistant),
             Part::Thought { .. } | Part::Call(_) | Part::Block { .. } => self == Self::Assistant,
+            Part::PassedOver { .. } => false,
         }
     }
 }
@@ -85,6 +86,8 @@ pub(super) enum Part {
     Result(Answer),
     /// A block of Anthropic's format, as it is.
     Block { raw: Json, kind: Block },
+    /// Something that no request has a place for, what the log calls it, and why. It is told, not sent.
+    PassedOver { kind: String, why: &'static str },
 }
 
 /// What a block of Anthropic's format is, as far as it is linked with others.
@@ -125,6 +128,14 @@ pub(super) enum Image {
 }
 
 impl Image {
+    /// Whether its media type, if it tells one, is an image's.
+    fn is_of_its_kind(&self) -> bool {
+        match self {
+            Self::Data { media_type, .. } => inner(media_type).starts_with("image/"),
+            Self::Url(_) => true,
+        }
+    }
+
     /// The image at an address, which may hold the image itself.
     pub(super) fn at(url: View<'_>) -> Option<Self> {
         let text = url.text()?;
@@ -174,6 +185,7 @@ impl Part {
             Self::Image(Image::Data { data, .. }) => data.len(),
             Self::Call(call) => call.arguments.len(),
             Self::Result(answer) => answer.content.iter().map(Self::len).sum(),
+            Self::PassedOver { .. } => 0,
         };
         AROUND + text
     }
@@ -196,25 +208,61 @@ pub(super) fn content_parts(content: Option<View<'_>>) -> Vec<Part> {
     if content.is_string() {
         return text_part(Some(content)).into_iter().collect();
     }
-    let is_one = content.is_object().then_some(content);
+    let is_one = (!content.is_array() && !content.is_null()).then_some(content);
     content.items().chain(is_one).filter_map(element).collect()
 }
 
+/// An element of content, passed over if it is nothing that is sent. A text without a word is nothing.
 fn element(element: View<'_>) -> Option<Part> {
     if element.is_string() {
         return text_part(Some(element));
     }
-    let [kind, text, url, source] = element.fields(["type", "text", "image_url", "source"]);
+    let [kind, text, refusal, url, source, inline] =
+        element.fields(["type", "text", "refusal", "image_url", "source", "inlineData"]);
     let kind = kind.and_then(View::text).unwrap_or_default();
-    match &*kind {
-        "text" | "input_text" | "output_text" | "" => text_part(text),
-        "image_url" | "input_image" => {
-            let url = url?;
-            Image::at(url.get("url").unwrap_or(url)).map(Part::Image)
+    let words = if kind == "refusal" { refusal } else { text };
+    let (found, why) = match &*kind {
+        "text" | "input_text" | "output_text" | "refusal" if words.is_some_and(View::is_string) => {
+            return text_part(words);
         }
-        "image" => image(element, source).map(Part::Image),
-        _ => None,
-    }
+        "" if words.is_some_and(View::is_string) => return text_part(words),
+        "text" | "input_text" | "output_text" | "refusal" => (None, "it has no text"),
+        "image_url" | "input_image" => {
+            let url = url.map(|url| url.get("url").unwrap_or(url));
+            (url.and_then(Image::at).map(Part::Image), "it has no image")
+        }
+        "image" => (image(element, source).map(Part::Image), "it has no image"),
+        "thinking" | "reasoning" => (thought(element), "only the provider can read it"),
+        "redacted_thinking" => (redacted(element), "only the provider can read it"),
+        _ => {
+            let shown = inline.and_then(|inline| image(element, Some(inline)));
+            let shown = shown.filter(Image::is_of_its_kind);
+            (shown.map(Part::Image), "no request has a place for it")
+        }
+    };
+    Some(found.unwrap_or_else(|| Part::PassedOver { kind: name_of(element, &kind), why }))
+}
+
+/// What to call an element: its kind, or what it begins with where it has none.
+fn name_of(element: View<'_>, kind: &str) -> String {
+    let first = || element.members().next().and_then(|(key, _)| key.string());
+    let named = if kind.is_empty() { first() } else { Some(kind.to_owned()) };
+    named.unwrap_or_else(|| "part".to_owned())
+}
+
+/// What the model thought, in the words of Anthropic, Inspect and LangChain.
+pub(super) fn thought(element: View<'_>) -> Option<Part> {
+    let [thinking, reasoning, signature] = element.fields(["thinking", "reasoning", "signature"]);
+    let text = thinking.or(reasoning).filter(|text| text.is_string())?.raw().to_owned();
+    let signature =
+        signature.filter(|signature| signature.is_string() && !is_blank(signature.raw()));
+    Some(Part::Thought { text, signature: signature.map(|signature| signature.raw().to_owned()) })
+}
+
+/// A thought that Anthropic alone can read, as it is.
+pub(super) fn redacted(block: View<'_>) -> Option<Part> {
+    block.get("data").filter(|data| data.is_string())?;
+    Some(Part::Block { raw: one_line(block.raw()), kind: Block::Thought })
 }
 
 /// An image in a block: with a `source` as Anthropic has it, with `data` and `mimeType` as MCP and

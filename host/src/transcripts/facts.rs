@@ -70,7 +70,7 @@ pub enum Left {
     Nothing,
 }
 
-/// Records of one kind that are no part of the conversation.
+/// Records of one kind, or parts of one, that are no part of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Skipped {

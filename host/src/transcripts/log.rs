@@ -72,6 +72,9 @@ fn summary_text(entry: &Entry) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
+/// Why a part is taken out of what somebody said.
+const NOT_FROM_THEM: &str = "no provider takes it from who says it";
+
 /// So many kinds of records that are passed over are told apart.
 const MOST_KINDS: usize = 256;
 
@@ -82,6 +85,7 @@ const LONGEST_KIND: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Log {
     wanted: usize,
+    is_read: bool,
     /// How many records there are, in all conversations.
     pub(super) records: usize,
     /// Each conversation, by the name that the log has for it.
@@ -120,7 +124,7 @@ impl Log {
 
     /// Whether what follows is of the conversation that is wanted.
     pub(super) fn is_wanted(&self) -> bool {
-        self.names.is_empty() || self.names.len() == self.wanted + 1
+        self.is_read || self.names.is_empty() || self.names.len() == self.wanted + 1
     }
 
     /// Takes an entry. Texts without a word in them and entries without a part are passed over.
@@ -133,17 +137,45 @@ impl Log {
 
     /// What of an entry a provider takes, if anything.
     fn sound(&mut self, mut entry: Entry) -> Option<Entry> {
+        self.pass_over(&mut entry.parts, entry.line);
         entry.parts.retain(|part| !matches!(part, Part::Text(text) if is_blank(text)));
         let (speaker, before) = (entry.speaker, entry.parts.len());
         entry.parts.retain(|part| speaker == Speaker::Tool || speaker.may_hold(part));
         for _ in entry.parts.len()..before {
-            self.skip("part", "no provider takes it from who says it", entry.line);
+            self.skip("part", NOT_FROM_THEM, entry.line);
         }
         if entry.parts.is_empty() {
             self.skip("message", "there is nothing in it", entry.line);
             return None;
         }
         Some(entry)
+    }
+
+    /// Counts what no request has a place for, in results too, and takes it out.
+    fn pass_over(&mut self, parts: &mut Vec<Part>, line: usize) {
+        parts.retain_mut(|part| match part {
+            Part::PassedOver { kind, why } => {
+                self.skip(kind, why, line);
+                false
+            }
+            Part::Result(answer) => {
+                self.pass_over(&mut answer.content, line);
+                answer.content.retain(|part| {
+                    let is_seen = matches!(part, Part::Text(_) | Part::Image(_));
+                    if !is_seen {
+                        self.skip("part", NOT_FROM_THEM, line);
+                    }
+                    is_seen
+                });
+                true
+            }
+            _ => true,
+        });
+    }
+
+    /// Says that all records are read: what is told from here on is of the conversation that is wanted.
+    pub(super) fn end(&mut self) {
+        self.is_read = true;
     }
 
     /// Holds the summaries to what holds for all entries, once all are there.

@@ -5,6 +5,7 @@ mod claude;
 mod events;
 mod limits;
 mod lists;
+mod passed_over;
 mod pieces;
 
 use std::collections::HashSet;

@@ -110,7 +110,8 @@ impl Trajectory {
 /// What a result says: text, parts, or any JSON.
 fn result(content: Option<View<'_>>) -> Vec<Part> {
     let parts = content_parts(content);
-    let Some(content) = content.filter(|content| parts.is_empty() && !content.is_null()) else {
+    let is_said = parts.iter().any(|part| !matches!(part, Part::PassedOver { .. }));
+    let Some(content) = content.filter(|content| !is_said && !content.is_null()) else {
         return parts;
     };
     if content.is_string() {

@@ -44,7 +44,7 @@ impl Reader for Session {
 
     fn end(&mut self, log: &mut Log) {
         if log.entries.is_empty() && log.cuts.iter().all(|cut| cut.summary.is_none()) {
-            log.entries = std::mem::take(&mut self.side);
+            std::mem::take(&mut self.side).into_iter().for_each(|entry| log.push(entry));
         } else {
             for entry in &self.side {
                 log.skip("message of a subagent", "it has a context of its own", entry.line);
@@ -224,7 +224,10 @@ fn entries(message: View<'_>, speaker: Speaker, line: usize, log: &mut Log) -> V
                 entries.push(Entry::new(Speaker::Tool, vec![part], line));
             }
             Some(part) => parts.push(part),
-            None => log.skip("block", "there is nothing in it", line),
+            None => {
+                let kind = field(block, "type").unwrap_or("block".into());
+                log.skip(&kind, "there is nothing in it", line);
+            }
         }
     }
     if !parts.is_empty() || entries.is_empty() {

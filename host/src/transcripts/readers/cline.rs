@@ -46,20 +46,20 @@ fn assistant(message: View<'_>, line: usize, log: &mut Log) -> Vec<(String, Stri
             Some("thinking") => {
                 let raw = |text: View<'_>| text.is_string().then(|| text.raw().to_owned());
                 let signature = signature.and_then(raw).filter(|signature| signature != "\"\"");
-                if let Some(text) = thinking.and_then(raw) {
-                    parts.push(Part::Thought { text, signature });
+                match thinking.and_then(raw) {
+                    Some(text) => parts.push(Part::Thought { text, signature }),
+                    None => log.skip("thinking", "only the provider can read it", line),
                 }
             }
-            Some("tool_use") => {
-                if let (Some(id), Some(name)) =
-                    (id.and_then(View::string), name.and_then(View::string))
-                {
+            Some("tool_use") => match (id.and_then(View::string), name.and_then(View::string)) {
+                (Some(id), Some(name)) => {
                     calls.push((id.clone(), name.clone()));
                     let name = crate::formats::json::quote(&name);
                     parts.push(Part::Call(Call { id, name, arguments: arguments(input) }));
                 }
-            }
-            other => log.skip(other.unwrap_or("block"), "it has no meaning here", line),
+                _ => log.skip("tool_use", "it has no id or no name", line),
+            },
+            _ => parts.extend(content_parts(Some(block))),
         }
     }
     let usage = metrics.and_then(|metrics| metrics.get("tokens")).and_then(|tokens| {
@@ -78,9 +78,12 @@ fn user(message: View<'_>, mut open: Vec<(String, String)>, line: usize, log: &m
     for block in content.into_iter().flat_map(View::items) {
         let text = field(block, "text").unwrap_or_default();
         if block.get("type").is_some_and(|kind| kind.is_text("tool_result")) {
-            if let Some(id) = field(block, "tool_use_id") {
-                open.retain(|(of, _)| *of != *id);
-                results.push((id.into_owned(), content_parts(block.get("content"))));
+            match field(block, "tool_use_id") {
+                Some(id) => {
+                    open.retain(|(of, _)| *of != *id);
+                    results.push((id.into_owned(), content_parts(block.get("content"))));
+                }
+                None => log.skip("tool_result", "it names no call", line),
             }
             continue;
         }

@@ -15,6 +15,9 @@ use crate::transcripts::log::{Cut, Hidden, Log};
 /// So many entries may stand between a reply and its count: the results of its calls.
 const MOST_SINCE_REPLY: usize = 256;
 
+/// Why what is encrypted is passed over.
+const ENCRYPTED: &str = "only the provider can read it, beside items of its own";
+
 /// Reads a rollout.
 #[derive(Default)]
 pub(super) struct Rollout {
@@ -121,7 +124,10 @@ impl Rollout {
 
     fn notification(&mut self, notification: View<'_>, line: usize, log: &mut Log) {
         let method = field(notification, "method").unwrap_or_default();
-        let Some(params) = notification.get("params") else { return };
+        let Some(params) = notification.get("params") else {
+            log.skip(&method, "there is nothing in it", line);
+            return;
+        };
         match &*method {
             "item/completed" => match params.get("item") {
                 Some(item) => self.completed(item, line, log),
@@ -246,6 +252,10 @@ impl Items {
                 let texts =
                     texts.filter_map(|part| part.get("text")).filter(|text| text.is_string());
                 let texts: Vec<Json> = texts.map(|text| text.raw().to_owned()).collect();
+                // The summary is all that anybody else can read of it.
+                if item.get("encrypted_content").is_some_and(|content| !content.is_null()) {
+                    log.skip("encrypted_content", ENCRYPTED, line);
+                }
                 if texts.is_empty() {
                     log.skip("reasoning", "only the provider can read it", line);
                     return None;
@@ -276,6 +286,7 @@ impl Items {
             }
             "compaction" | "compaction_summary" => {
                 log.problem(line, "passed over a compaction that only the provider can read");
+                log.skip(&kind, ENCRYPTED, line);
                 return None;
             }
             other => {

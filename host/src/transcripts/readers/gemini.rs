@@ -82,6 +82,8 @@ impl Session {
             thoughts.into_iter().flat_map(View::items).filter_map(thought).collect();
         parts.extend(content_parts(content));
         let mut results = Vec::new();
+        signatures(content, "part", line, log);
+        signatures(calls, "toolCall", line, log);
         for call in calls.into_iter().flat_map(View::items) {
             let [id, name, args, result, status] =
                 call.fields(["id", "name", "args", "result", "status"]);
@@ -122,6 +124,18 @@ fn user(message: View<'_>, line: usize, log: &mut Log) {
     log.push(Entry::new(Speaker::User, parts, line));
 }
 
+/// Tells the signatures in `list`, which only Gemini's own format has a place for.
+fn signatures(list: Option<View<'_>>, of: &str, line: usize, log: &mut Log) {
+    let whole = list.filter(|list| list.is_object());
+    for part in list.into_iter().flat_map(View::items).chain(whole) {
+        let signatures = part.fields(["thoughtSignature", "thought_signature"]);
+        if signatures.into_iter().flatten().any(|signature| !signature.is_null()) {
+            let kind = format!("thoughtSignature of a {of}");
+            log.skip(&kind, "only the provider can read it, in its own format", line);
+        }
+    }
+}
+
 fn thought(thought: View<'_>) -> Option<Part> {
     let texts = thought.fields(["subject", "description"]);
     let texts = texts.into_iter().flatten().filter(|text| text.is_string());
@@ -132,19 +146,16 @@ fn thought(thought: View<'_>) -> Option<Part> {
 /// What came of a call: the output of each response, or all of it as JSON.
 fn seen(result: View<'_>) -> Vec<Part> {
     let whole = result.is_object().then_some(result);
-    let parts = result.items().chain(whole).filter_map(|part| {
+    let is_text = result.is_string().then_some(result);
+    let parts = result.items().chain(whole).chain(is_text).flat_map(|part| {
         let Some(response) = part.get("functionResponse").and_then(|of| of.get("response")) else {
-            return part
-                .get("text")
-                .filter(|text| text.is_string())
-                .map(|text| Part::Text(text.raw().to_owned()));
+            return content_parts(Some(part));
         };
         let only = response.members().next().filter(|_| response.members().count() == 1);
-        Some(Part::Text(match only {
+        vec![Part::Text(match only {
             Some((_, text)) if text.is_string() => text.raw().to_owned(),
             _ => quote(&one_line(response.raw())),
-        }))
+        })]
     });
-    let parts: Vec<Part> = parts.collect();
-    if parts.is_empty() { content_parts(Some(result)) } else { parts }
+    parts.collect()
 }

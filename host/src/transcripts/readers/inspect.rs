@@ -7,9 +7,7 @@ use std::collections::HashMap;
 use super::{Reader, field, number};
 use crate::formats::Usage;
 use crate::formats::json::View;
-use crate::transcripts::entry::{
-    Call, Entry, Json, Part, Speaker, arguments, content_parts, is_blank,
-};
+use crate::transcripts::entry::{Call, Entry, Json, Part, Speaker, arguments, content_parts};
 use crate::transcripts::log::Log;
 
 /// How a text begins that stands elsewhere.
@@ -82,11 +80,6 @@ fn entry(message: View<'_>, line: usize) -> Result<Entry, (&'static str, &'stati
         }
         _ => return Err(("message", "it is of no role that is sent")),
     };
-    let mut thoughts = content.into_iter().flat_map(View::items).filter_map(thought).collect();
-    if speaker == Speaker::Assistant {
-        std::mem::swap(&mut thoughts, &mut parts);
-        parts.append(&mut thoughts);
-    }
     for call in calls.into_iter().flat_map(View::items) {
         let [id, function, given] = call.fields(["id", "function", "arguments"]);
         let name = function.and_then(|function| match function.is_string() {
@@ -98,18 +91,12 @@ fn entry(message: View<'_>, line: usize) -> Result<Entry, (&'static str, &'stati
             let given = given.or_else(|| function.and_then(|function| function.get("arguments")));
             let (name, arguments) = (name.raw().to_owned(), arguments(given));
             parts.push(Part::Call(Call { id, name, arguments }));
+        } else {
+            let kind = "tool_calls".to_owned();
+            parts.push(Part::PassedOver { kind, why: "it has no id or no name" });
         }
     }
     Ok(Entry::new(speaker, parts, line))
-}
-
-fn thought(element: View<'_>) -> Option<Part> {
-    let [kind, text, signature] = element.fields(["type", "reasoning", "signature"]);
-    kind.filter(|kind| kind.is_text("reasoning"))?;
-    let text = text.filter(|text| text.is_string())?.raw().to_owned();
-    let signature =
-        signature.filter(|signature| signature.is_string() && !is_blank(signature.raw()));
-    Some(Part::Thought { text, signature: signature.map(|signature| signature.raw().to_owned()) })
 }
 
 /// Puts the text in the place of its name.

@@ -61,23 +61,31 @@ fn assistant(kwargs: View<'_>, line: usize, log: &mut Log) {
     if let Some(model) = model {
         log.model = Some(model.into_owned());
     }
-    let blocks = || content.into_iter().flat_map(View::items);
-    let mut parts: Vec<Part> = blocks().filter_map(thought).collect();
-    parts.extend(content_parts(content));
+    let blocks = || content.into_iter().flat_map(View::items).filter(is_call);
     let called = |calls: Option<View<'_>>| -> Vec<Part> {
-        calls.into_iter().flat_map(View::items).filter_map(call).collect()
+        calls.into_iter().flat_map(View::items).map(call).collect()
     };
     // The same calls in three places, the newest first.
+    let is_told = |found: &[Part]| found.iter().any(|part| part.call().is_some());
     let mut found = called(calls);
-    if found.is_empty() {
-        found = blocks()
-            .filter(|block| block.get("type").is_some_and(|of| of.is_text("tool_use")))
-            .filter_map(call)
-            .collect();
+    if !is_told(&found) {
+        found.extend(blocks().map(call));
     }
-    if found.is_empty() {
-        found = called(more.and_then(|more| more.get("tool_calls")));
+    if !is_told(&found) {
+        found.extend(called(more.and_then(|more| more.get("tool_calls"))));
     }
+    let is_among = |block: &View<'_>| {
+        let ids = block.fields(["id", "call_id"]).map(|id| id.and_then(View::string));
+        found.iter().filter_map(Part::call).any(|id| ids.iter().flatten().any(|of| of == id))
+    };
+    let beside = blocks().filter(|block| !is_among(block));
+    let beside = beside.map(|_| passed_over("tool_use", "it is not among its message's calls"));
+    let beside: Vec<Part> = beside.collect();
+    let others = content.filter(|content| !content.is_array());
+    let mut parts = content_parts(others);
+    let said = content.into_iter().flat_map(View::items).filter(|block| !is_call(block));
+    parts.extend(said.flat_map(|block| content_parts(Some(block))));
+    parts.extend(beside);
     parts.extend(found);
     let wrong = kwargs.get("invalid_tool_calls").into_iter().flat_map(View::items).count();
     if wrong > 0 {
@@ -90,21 +98,26 @@ fn assistant(kwargs: View<'_>, line: usize, log: &mut Log) {
     log.push(Entry::new(Speaker::Assistant, parts, line).with_usage(usage));
 }
 
-fn call(call: View<'_>) -> Option<Part> {
-    let [id, function, name, args, input] =
-        call.fields(["id", "function", "name", "args", "input"]);
-    let name = name.or_else(|| function?.get("name")).filter(|name| name.is_string())?;
-    let given = args.or(input).or_else(|| function?.get("arguments"));
-    let (id, name, arguments) =
-        (id.and_then(View::string)?, name.raw().to_owned(), arguments(given));
-    Some(Part::Call(Call { id, name, arguments }))
+/// Whether a block of the content is a call.
+fn is_call(block: &View<'_>) -> bool {
+    let kind = block.get("type").and_then(View::text);
+    kind.is_some_and(|kind| matches!(&*kind, "tool_use" | "tool_call" | "function_call"))
 }
 
-fn thought(block: View<'_>) -> Option<Part> {
-    let [kind, thinking, reasoning, signature] =
-        block.fields(["type", "thinking", "reasoning", "signature"]);
-    kind.filter(|kind| kind.is_text("thinking") || kind.is_text("reasoning"))?;
-    let text = thinking.or(reasoning).filter(|text| text.is_string())?.raw().to_owned();
-    let signature = signature.filter(|signature| signature.is_string());
-    Some(Part::Thought { text, signature: signature.map(|signature| signature.raw().to_owned()) })
+fn call(call: View<'_>) -> Part {
+    let [id, call_id, function, name, args, input] =
+        call.fields(["id", "call_id", "function", "name", "args", "input"]);
+    let name = name.or_else(|| function?.get("name")).filter(|name| name.is_string());
+    let given = args.or(input).or_else(|| function.unwrap_or(call).get("arguments"));
+    match (call_id.or(id).and_then(View::string), name) {
+        (Some(id), Some(name)) => {
+            let (name, arguments) = (name.raw().to_owned(), arguments(given));
+            Part::Call(Call { id, name, arguments })
+        }
+        _ => passed_over("tool_calls", "it has no id or no name"),
+    }
+}
+
+fn passed_over(kind: &str, why: &'static str) -> Part {
+    Part::PassedOver { kind: kind.to_owned(), why }
 }

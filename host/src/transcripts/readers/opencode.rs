@@ -95,8 +95,7 @@ impl Export {
                         mime.and_then(View::text).is_some_and(|mime| mime.starts_with("image/"));
                     match url.filter(|_| is_image).and_then(Image::at) {
                         Some(image) => said.push(Part::Image(image)),
-                        // Its text stands in a part of its own.
-                        None => log.skip("file", "what it says stands beside it", line),
+                        None => log.skip("file", not_shown(mime), line),
                     }
                 }
                 Some("compaction") => {
@@ -238,8 +237,7 @@ impl Said {
             Some("completed") => {
                 let mut content: Vec<Part> = text_part(text("output")).into_iter().collect();
                 let files = state.get("attachments").into_iter().flat_map(View::items);
-                let images = files.filter_map(|file| file.get("url").and_then(Image::at));
-                content.extend(images.map(Part::Image));
+                content.extend(files.map(attached));
                 let time = state.get("time").and_then(|time| time.get("compacted"));
                 if time.is_some_and(|time| !time.is_null()) {
                     self.cleared.push(id.clone());
@@ -255,6 +253,25 @@ impl Said {
             _ => {}
         }
     }
+}
+
+/// Why a file that is no image is not sent.
+fn not_shown(mime: Option<View<'_>>) -> &'static str {
+    let is_read = |mime: &str| mime.starts_with("text/") || mime == "application/x-directory";
+    match mime.and_then(View::text).is_some_and(|mime| is_read(&mime)) {
+        // Its text stands in a part of its own.
+        true => "what it says stands beside it",
+        false => "no request has a place for it",
+    }
+}
+
+/// A file that a tool returned, which is an image unless it says otherwise.
+fn attached(file: View<'_>) -> Part {
+    let [url, mime] = file.fields(["url", "mime"]);
+    let is_image = mime.and_then(View::text).is_none_or(|mime| mime.starts_with("image/"));
+    let image = url.filter(|_| is_image).and_then(Image::at).map(Part::Image);
+    let kind = "file".to_owned();
+    image.unwrap_or(Part::PassedOver { kind, why: "no request has a place for it" })
 }
 
 fn usage(info: View<'_>) -> Option<Usage> {

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use super::{Reader, field, number, owned, records};
 use crate::formats::Usage;
 use crate::formats::json::{View, compact, quote};
-use crate::transcripts::entry::{Call, Entry, Part, Speaker, arguments, is_blank, text_part};
+use crate::transcripts::entry::{
+    Call, Entry, Part, Speaker, arguments, content_parts, is_blank, text_part,
+};
 use crate::transcripts::log::{Cut, Hidden, Log};
 
 /// Actions that are no business of the model.
@@ -88,7 +90,7 @@ impl Events {
                 let is_agent = source == "agent"
                     || (source.is_empty() && !log.entries.is_empty() && self.newest.is_some());
                 let speaker = if is_agent { Speaker::Assistant } else { Speaker::User };
-                let mut parts: Vec<Part> = text_part(args.get("content")).into_iter().collect();
+                let mut parts = content_parts(args.get("content"));
                 let images = args.get("image_urls").or_else(|| args.get("images_urls"));
                 let images = images.into_iter().flat_map(View::items);
                 parts.extend(
@@ -132,14 +134,14 @@ impl Events {
         };
         // What the model said stands with the first of its calls, and in each response as a whole.
         let text = match said {
-            Some(said) => text_part(said.get("content")),
-            None => text_part(args.get("thought")),
+            Some(said) => content_parts(said.get("content")),
+            None => content_parts(args.get("thought")),
         };
         let reply =
             response.and_then(|response| field(response, "id")).map(std::borrow::Cow::into_owned);
         let is_first =
             reply.is_none() || log.entries.iter().rev().take(64).all(|entry| entry.reply != reply);
-        let mut parts: Vec<Part> = text.filter(|_| is_first).into_iter().collect();
+        let mut parts = if is_first { text } else { Vec::new() };
         parts.push(Part::Call(Call { id: id.clone(), name, arguments }));
         let usage = usage(event, log);
         log.push(Entry::new(Speaker::Assistant, parts, line).of_reply(reply).with_usage(usage));
@@ -160,13 +162,13 @@ impl Events {
         let is_filler = matches!(kind, "agent_state_changed" | "null" | "recall" | "condense");
         match call {
             Some(call) if !is_filler => {
-                let content = text_part(event.get("content")).into_iter().collect();
+                let content = content_parts(event.get("content"));
                 let is_error = kind == "error";
                 log.push(Entry::result(call, content, is_error, line));
             }
             // What a person did, or an error that no call is to blame for, is told to the model.
             _ if !is_filler && matches!(kind, "error" | "run" | "user_rejected") => {
-                let parts = text_part(event.get("content")).into_iter().collect();
+                let parts = content_parts(event.get("content"));
                 log.push(Entry::new(Speaker::User, parts, line));
             }
             _ => log.skip(kind, "it is told beside the conversation", line),

@@ -6,7 +6,7 @@ use super::openhands::condensed;
 use super::{Reader, field, owned, records};
 use crate::formats::json::View;
 use crate::transcripts::entry::{
-    Call, Entry, Json, Part, Speaker, arguments, content_parts, is_blank, joined,
+    Call, Entry, Json, Part, Speaker, arguments, content_parts, is_blank, joined, redacted, thought,
 };
 use crate::transcripts::log::Log;
 
@@ -97,22 +97,24 @@ fn message(value: View<'_>, line: usize, log: &mut Log) {
 fn thoughts(value: View<'_>) -> Vec<Part> {
     let blocks = value.get("thinking_blocks").into_iter().flat_map(View::items);
     let mut parts: Vec<Part> = blocks
-        .filter_map(|block| {
-            let [text, signature] = block.fields(["thinking", "signature"]);
-            let text = text.filter(|text| text.is_string())?.raw().to_owned();
-            let signature = signature.filter(|signature| signature.is_string());
-            Some(Part::Thought {
-                text,
-                signature: signature.map(|signature| signature.raw().to_owned()),
-            })
+        .map(|block| {
+            let found = thought(block).or_else(|| redacted(block));
+            found.unwrap_or_else(|| passed_over("thinking_blocks"))
         })
         .collect();
+    if value.get("responses_reasoning_item").is_some_and(|item| !item.is_null()) {
+        parts.push(passed_over("responses_reasoning_item"));
+    }
     let text =
         value.get("reasoning_content").filter(|text| text.is_string() && !is_blank(text.raw()));
-    if let Some(text) = text.filter(|_| parts.is_empty()) {
+    if let Some(text) = text.filter(|_| !parts.iter().any(Part::is_thought)) {
         parts.push(Part::Thought { text: text.raw().to_owned(), signature: None });
     }
     parts
+}
+
+fn passed_over(kind: &str) -> Part {
+    Part::PassedOver { kind: kind.to_owned(), why: "only the provider can read it" }
 }
 
 fn action(value: View<'_>, line: usize, log: &mut Log) {

@@ -186,7 +186,7 @@ fn assistant(message: View<'_>, content: Option<View<'_>>, line: usize, log: &mu
                 }
                 _ => log.skip("toolCall", "it has no id or no name", line),
             },
-            other => log.skip(other.unwrap_or("block"), "it has no meaning here", line),
+            _ => parts.extend(content_parts(Some(block))),
         }
     }
     let usage = message.get("usage").and_then(|usage| {

@@ -92,6 +92,7 @@ fn block(part: &Part, out: &mut String) {
             out.push_str(if *is_error { ",\"is_error\":true}" } else { "}" });
         }
         Part::Block { raw, .. } => out.push_str(raw),
+        Part::PassedOver { .. } => {}
     }
 }
 
