@@ -98,7 +98,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
     let place = Place::new();
     insta::assert_snapshot!(place.brute("man --out doc/man").said(), @"
     exit 0
-    wrote 21 manual pages to doc/man
+    wrote 23 manual pages to doc/man
     ");
     for (page, options) in [
         ("brute.1", &["brute\\-compact(1)", "\\-\\-config", "Exit codes"][..]),
@@ -156,6 +156,8 @@ fn help_lists_verbs_and_exit_codes() {
       explain      Show what `compact` would do, rung by rung
       restore      Give back what compactions gave up: a conversation as it was, or one message
       count        Show how large a conversation is, by turn, role and tool
+      replay       Show what ladders would have done to recorded sessions, call by call
+      orderings    Show what each order of a ladder does to recorded sessions
       repair       Make a broken conversation valid, by the least change
       convert      Write a conversation in another provider's format
       truncate     Cap a tool result; the full text goes to disk
@@ -182,7 +184,8 @@ fn help_lists_verbs_and_exit_codes() {
     Exit codes:
       0   done; the conversation fits (or needed nothing)
       1   done, but the conversation is still above target, was not restored byte for byte, could not
-          be converted without a change, or needs a repair (`repair --check`)
+          be converted without a change, or needs a repair (`repair --check`); or a replay broke a
+          law or sent a request over the window
       2   the command line or brute.toml cannot be used
       3   the input cannot be read or is no conversation, or the output or the archive cannot be
           written; nothing was handed out
