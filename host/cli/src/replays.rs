@@ -15,6 +15,7 @@ use brute_host::replay::{Recorded, Replay, Run, Totals};
 use brute_host::shown::shown;
 use brute_host::summarizers::Extract;
 use brute_host::system::words_of;
+use brute_host::transcripts::Compaction;
 use brute_host::truncation::{TruncateOptions, Truncator};
 
 use serde::Serialize;
@@ -57,6 +58,8 @@ pub(crate) struct Loaded {
     pub(crate) name: String,
     pub(crate) document: Document,
     pub(crate) recorded: Recorded,
+    /// The compactions that its own agent made, by its log.
+    pub(crate) own_compactions: Vec<Compaction>,
 }
 
 /// Reads the sessions that `paths` name, folders file by file. A file in a folder that is no session is told of and
@@ -102,7 +105,9 @@ fn load(global: &Global, config: &Config, file: PathBuf) -> Result<Loaded, Failu
         args::Session { file: file.clone(), format: None, whole: true, pick: None, repair: true };
     let session = session::read(global, config, &args)?;
     let recorded = Recorded::new(session.document.conversation().clone());
-    Ok(Loaded { name, document: session.document, recorded })
+    let own_compactions =
+        session.transcript.map_or_else(Vec::new, |log| log.compactions().to_vec());
+    Ok(Loaded { name, document: session.document, recorded, own_compactions })
 }
 
 /// One session under one ladder, as JSON gives it.
@@ -118,6 +123,9 @@ pub(crate) struct Replayed {
     pub(crate) dollars: Option<f64>,
     pub(crate) totals: Totals,
     pub(crate) run: Run,
+    /// The compactions that the session's own agent made, by its log: beside the replay without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) own_compactions: Vec<Compaction>,
 }
 
 impl Replayed {
@@ -138,6 +146,7 @@ impl Replayed {
             dollars: price.map(|price| totals.dollars(&price)),
             totals,
             run,
+            own_compactions: Vec::new(),
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Orderings {
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', default_values = ["25%", "50%", "75%"], value_parser = amount)]
     pub(crate) room: Vec<Amount>,
 
-    /// Order laws to hold, a TOML file of [[commute]] and [[above]]
+    /// Order laws to hold: a TOML file with tables `commute` and `above`
     #[arg(long, value_name = "FILE")]
     pub(crate) check: Option<PathBuf>,
 

@@ -6,6 +6,7 @@ use brute_host::config::Config;
 use brute_host::ladder::Budget;
 use brute_host::replay::{Totals, unbeaten};
 use brute_host::shown::shown;
+use brute_host::transcripts::Compaction;
 use clap::Args;
 
 use crate::args::Global;
@@ -64,7 +65,11 @@ pub(crate) fn run(global: &Global, args: &Replay) -> Done {
         let run = run.unwrap_or_default();
         let ladder = if job.2 { name.clone() } else { "no compaction".to_owned() };
         let budget = *replay.ladder().budget();
-        Ok((Replayed::of(session, ladder, budget.window(), run, price), budget))
+        let mut replayed = Replayed::of(session, ladder, budget.window(), run, price);
+        if !job.2 {
+            replayed.own_compactions.clone_from(&session.own_compactions);
+        }
+        Ok((replayed, budget))
     })?;
     if let Some(file) = &args.replaying.html {
         page(&ladders, &sessions, &runs).write(file)?;
@@ -101,6 +106,9 @@ fn text(runs: &[Replayed]) -> String {
             counted(first.run.calls.last().map_or(0, |last| last.size), "token"),
         );
         text.push_str(&format!("{}\n\n{}\n", styled(HEAD, &head), table(runs)));
+        if let Some(words) = own_compactions(&first.own_compactions) {
+            text.push_str(&format!("{}\n", style::wrapped(&words, 0)));
+        }
         for replayed in runs {
             for skipped in &replayed.run.skipped {
                 text.push_str(&format!("passed over: {}\n", shown(skipped)));
@@ -108,10 +116,23 @@ fn text(runs: &[Replayed]) -> String {
         }
         text.push('\n');
     }
-    let notes = "cached: what the request before began with as well. recall: of what the session goes on to use, what \
-                 is still there after a compaction. docs/recall.md says what it does not see.";
-    text.push_str(&format!("{}\n", styled(DIM, &style::wrapped(notes, 0))));
+    text.push_str(&format!("{}\n", styled(DIM, &style::wrapped(NOTES, 0))));
     text
+}
+
+/// What the log tells of the compactions of its own agent.
+fn own_compactions(compactions: &[Compaction]) -> Option<String> {
+    let before = |one: &Compaction| {
+        let tokens = one.tokens_before.map_or("a size that it does not tell".to_owned(), number);
+        match one.at {
+            Some(message) => format!("{tokens} (before message {message})"),
+            None => tokens,
+        }
+    };
+    let sizes: Vec<String> = compactions.iter().map(before).collect();
+    let times = counted(compactions.len() as u64, "time");
+    (!sizes.is_empty())
+        .then(|| format!("its own agent compacted it {times}, at tokens: {}", sizes.join(", ")))
 }
 
 /// A column for each ladder.
