@@ -125,7 +125,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
         @"
     ## no such verb
     exit 2
-    error: there is no verb `nope`; there are `compact`, `explain`, `restore`, `count`, `repair`, `convert`, `truncate`, `check`, `layers`, `plugins`, `config`, `schema`, `init`, `completions`, `man`
+    error: there is no verb `nope`; there are `compact`, `explain`, `restore`, `count`, `replay`, `orderings`, `repair`, `convert`, `truncate`, `check`, `layers`, `plugins`, `config`, `schema`, `init`, `completions`, `man`
 
     ## both
     exit 2
