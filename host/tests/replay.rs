@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use brute_core::{
-    Approximate, Configure, Conversation, Edit, Host, LayerError, MessageView, Part, Plan, Role,
-    Strategy, ToolCall, ToolResult, Window,
+    Approximate, Configure, Conversation, Edit, Flow, Host, LayerError, MessageView, Part, Plan,
+    Role, Strategy, ToolCall, ToolResult, Window,
 };
-use brute_host::ladder::{Budget, Compactor, Rung};
+use brute_host::ladder::{Budget, Compactor, OnError, Rung, RungResult};
 use brute_host::replay::{Fate, Law, Recorded, Replay, Run, orders};
 use brute_host::summarizers::Extract;
 use brute_host::truncation::{TruncateOptions, Truncator};
@@ -171,6 +171,40 @@ async fn orders_together_do_what_each_does_alone() {
     }
     let digests: std::collections::HashSet<_> = together.iter().map(|run| &run.digest).collect();
     assert!(digests.len() > 1 && digests.len() < 6, "{digests:?}");
+}
+
+#[tokio::test]
+async fn a_rung_that_ends_the_descent_ends_it_in_a_replay_too() {
+    let failing = |name: &str, on_error| Rung { on_error, ..Rung::new(name, Ends::ByFailing) };
+    let stopping = Rung::new("first", Ends::ByItsPlan);
+    for (first, is_next_asked) in [
+        (failing("first", OnError::Next), true),
+        (failing("first", OnError::Stop), false),
+        (stopping, false),
+    ] {
+        let ladder =
+            ladder(&[]).rung(first).rung(Rung::new("sliding-window", SlidingWindow::default()));
+        let live = ladder.compact_now(session(40, 1_000)).await;
+        assert_eq!(matches!(live.rungs[1].result, RungResult::Applied), is_next_asked);
+        let replay = Replay::new(ladder, level_one());
+        let runs = replay.run(&Recorded::new(session(40, 1_000)), vec![vec![0, 1]]).await;
+        assert_eq!(runs[0].compactions[0].gone > 0, is_next_asked);
+    }
+}
+
+/// Gives nothing, and wants no rung below it to be asked.
+enum Ends {
+    ByFailing,
+    ByItsPlan,
+}
+
+impl Strategy for Ends {
+    fn plan(&self, _window: &Window<'_>, _host: &dyn Host) -> Result<Plan, LayerError> {
+        match self {
+            Self::ByFailing => Err(LayerError::new("not today")),
+            Self::ByItsPlan => Ok(Plan { edits: Vec::new(), flow: Flow::Stop }),
+        }
+    }
 }
 
 #[tokio::test]

@@ -141,6 +141,7 @@ fn compaction(
         removed,
         added,
         duration,
+        is_stopped: false,
     }
 }
 

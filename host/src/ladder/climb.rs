@@ -256,6 +256,7 @@ impl Compactor {
             removed: Vec::new(),
             added: Vec::new(),
             duration: begun.elapsed(),
+            is_stopped: false,
         }
     }
 
@@ -277,6 +278,7 @@ impl Compactor {
         }
         let (removed, added) = difference(&start.conversation, &descent.generation.conversation);
         let outcome = descent.outcome(!removed.is_empty(), &rungs);
+        let is_stopped = descent.stopped;
         let duration = begun.elapsed();
         let Generation { conversation, sizes, bytes, .. } = descent.generation;
         let (after, budget) = (sizes.used, self.budget);
@@ -293,6 +295,7 @@ impl Compactor {
             removed,
             added,
             duration,
+            is_stopped,
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Compaction {
     pub added: Vec<Arc<Message>>,
     /// How long it took, counting included.
     pub duration: Duration,
+    /// Whether a rung ended the descent, so that none below it was asked, nor would have been.
+    pub(crate) is_stopped: bool,
 }
 
 impl Compaction {

@@ -4,7 +4,7 @@
 use brute_core::Conversation;
 
 use crate::archive::way_back;
-use crate::ladder::{Budget, Compactor, NotAsked, OnError, RungReport, RungResult};
+use crate::ladder::{Budget, Compactor, RungReport};
 
 /// What became of a conversation under some orders, all of which led to it in the same way.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(super) struct Descended {
     pub stages: Vec<Conversation>,
     /// Whether the target was met.
     pub fits: bool,
+    /// Whether a rung ended the descent though it was not.
+    is_stopped: bool,
     /// What each rung did that was asked, from the top.
     pub rungs: Vec<RungReport>,
     /// The orders, by number.
@@ -62,13 +64,14 @@ impl Rungs {
             conversation: start.fork(),
             stages: Vec::new(),
             fits: false,
+            is_stopped: false,
             rungs: Vec::new(),
             orders,
         };
         let (mut open, mut done) = (vec![begun], Vec::new());
         while let Some(now) = open.pop() {
             let asked = now.rungs.len();
-            let has_ended = now.fits || now.rungs.last().is_some_and(|last| self.ends(last));
+            let has_ended = now.fits || now.is_stopped;
             let mut nexts: Vec<(usize, Vec<usize>)> = Vec::new();
             for order in &now.orders {
                 match self.orders[*order].get(asked).filter(|_| !has_ended) {
@@ -97,26 +100,13 @@ impl Rungs {
                 let compaction = compactor.compact_now(now.conversation.clone()).await;
                 let mut rungs = now.rungs.clone();
                 rungs.extend(compaction.rungs);
-                let (conversation, fits) = (compaction.conversation, compaction.outcome.fits());
+                let (fits, is_stopped) = (compaction.outcome.fits(), compaction.is_stopped);
+                let conversation = compaction.conversation;
                 let mut stages = now.stages.clone();
                 stages.push(conversation.clone());
-                open.push(Descended { conversation, stages, fits, rungs, orders });
+                open.push(Descended { conversation, stages, fits, is_stopped, rungs, orders });
             }
         }
         done
-    }
-
-    /// Whether no rung below this one is asked, though the target is not met.
-    fn ends(&self, last: &RungReport) -> bool {
-        let stops = self
-            .ladder
-            .rungs()
-            .iter()
-            .any(|rung| rung.name == last.rung && rung.on_error == OnError::Stop);
-        let has_failed = matches!(
-            last.result,
-            RungResult::Failed { .. } | RungResult::NotAsked { reason: NotAsked::Quarantined }
-        );
-        stops && has_failed
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brute_core::{Conversation, Message, MessageId, Part, Role, ToolResult};
+use brute_core::{Conversation, Message, MessageId, Outline, Part, Role, ToolResult};
 
 use super::descent::{Descended, Rungs};
 use super::fates::Fates;
@@ -199,7 +199,8 @@ impl<'s> Path<'s> {
             let twin = again.iter().find(|twin| twin.orders == descended.orders);
             let violations = laws::check(&start, &outline, &descended, twin, ladder);
             let failing = (!violations.is_empty()).then(|| start.clone());
-            let Descended { mut conversation, stages, fits, rungs: reports, orders } = descended;
+            let Descended { mut conversation, stages, fits, rungs: reports, orders, .. } =
+                descended;
             if self.is_traced {
                 for (rung, stage) in stages.iter().enumerate() {
                     group.fates.settle(stage, Some(rung));
@@ -256,12 +257,9 @@ impl<'s> Path<'s> {
 
     /// The recorded messages that no ladder gives up at this point.
     fn always_kept(&self, group: &Group) -> Vec<usize> {
-        let so_far =
-            self.recorded.messages()[..group.next].iter().map(|message| Message::clone(message));
-        match Conversation::new(so_far) {
-            Ok(so_far) => Names::always_kept(&so_far.outline(), group.next),
-            Err(_) => Vec::new(),
-        }
+        // A record that is no conversation up to here has no step or task to know.
+        let outline = Outline::of(&self.recorded.messages()[..group.next]);
+        outline.map_or_else(|_| Vec::new(), |outline| Names::always_kept(&outline, group.next))
     }
 }
 
