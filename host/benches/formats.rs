@@ -1,12 +1,17 @@
 //! Reading a conversation of 10 MB, against checking that it is JSON (`IgnoredAny`) and against parsing it into
 //! a JSON value; and reading and writing it untouched, against the same.
 
+#[path = "support/listing.rs"]
+mod listing;
+
 use std::time::{Duration, Instant};
 
 use brute_host::formats::{Document, Format, ReadOptions, WriteOptions};
 use divan::Bencher;
 use divan::counter::BytesCount;
 use serde::de::IgnoredAny;
+
+use self::listing::listing;
 
 const SIZE: usize = 10 * 1024 * 1024;
 
@@ -34,13 +39,7 @@ fn session(format: Format) -> Vec<u8> {
     let mut step = 0;
     while json.len() < SIZE {
         step += 1;
-        let lines: Vec<String> = (0..40)
-            .map(|line| {
-                let at = line * 7 + step;
-                format!("{at}\t    let value_{line} = parse(\"field {at}\")?; // {step}")
-            })
-            .collect();
-        let result = serde_json::Value::from(lines.join("\n"));
+        let result = listing(step);
         json.push_str(&match format {
             Format::OpenaiChat => format!(
                 r#",{{"role":"assistant","content":"Looking at file {step}.","tool_calls":[{{"id":"call_{step}","type":"function","function":{{"name":"read","arguments":"{{\"path\":\"src/file_{step}.rs\"}}"}}}}]}},{{"role":"tool","tool_call_id":"call_{step}","content":{result}}}"#

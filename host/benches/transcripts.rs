@@ -1,11 +1,16 @@
 //! Reading logs of agents of 10 MB, against what it takes to see that they are JSON at all.
 
+#[path = "support/listing.rs"]
+mod listing;
+
 use std::time::{Duration, Instant};
 
 use brute_host::transcripts::{Input, Kind, Options, read};
 use divan::Bencher;
 use divan::counter::BytesCount;
 use serde::de::IgnoredAny;
+
+use self::listing::listing;
 
 const SIZE: usize = 10 * 1024 * 1024;
 
@@ -36,13 +41,7 @@ fn session(kind: Kind) -> String {
     let mut step = 0;
     while log.len() < SIZE {
         step += 1;
-        let lines: Vec<String> = (0..40)
-            .map(|line| {
-                let at = line * 7 + step;
-                format!("{at}\t    let value_{line} = parse(\"field {at}\")?; // {step}")
-            })
-            .collect();
-        let result = serde_json::Value::from(lines.join("\n"));
+        let result = listing(step);
         log.push_str(&match kind {
             Kind::OpenhandsSdk => format!(
                 r#",{{"kind":"ActionEvent","timestamp":"t","id":"a{step}","tool_call_id":"c{step}","tool_name":"read","tool_call":{{"arguments":"{{\"path\":\"src/file_{step}.rs\"}}"}},"thought":[{{"type":"text","text":"Looking at file {step}."}}]}},{{"kind":"ObservationEvent","timestamp":"t","id":"o{step}","tool_call_id":"c{step}","observation":{{"content":[{{"type":"text","text":{result}}}]}}}}"#

@@ -6,7 +6,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use brute_core::TokenCounter;
 use brute_host::archive::Archive;
 use brute_host::config::{Amount, Config, RoomError};
 use brute_host::formats::Document;
@@ -253,10 +252,15 @@ pub(crate) fn replay(
     Ok(if args.html.is_some() { replay.traced() } else { replay })
 }
 
+/// What the model of a session costs, if that is known.
+pub(crate) fn price(config: &Config, session: &Loaded) -> Option<Price> {
+    config.models.price(&setup::model(config, session.document.model())?)
+}
+
 /// The size of a session as its requests have it, by the counter that its replay goes by.
 pub(crate) fn size(config: &Config, session: &Loaded) -> u64 {
     let counter = config.token_counter(session.document.model().as_deref());
-    session.recorded.conversation().clone().measure(&*counter as &dyn TokenCounter)
+    session.recorded.conversation().clone().measure(&*counter)
 }
 
 /// The window that leaves `room` tokens for requests, what `config` reserves for the reply taken off; a larger one where

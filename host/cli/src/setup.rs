@@ -256,7 +256,7 @@ fn no_room(error: &RoomError) -> Failure {
 }
 
 /// The model of a session that names `named`.
-fn model(config: &Config, named: Option<String>) -> Option<String> {
+pub(crate) fn model(config: &Config, named: Option<String>) -> Option<String> {
     config.window.model.clone().or(named)
 }
 

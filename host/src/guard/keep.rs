@@ -63,18 +63,13 @@ enum What {
 
 /// The first messages of one generation of the conversation, in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Beginning {
+struct Beginning {
     file: PathBuf,
     generation: u64,
     messages: usize,
 }
 
 impl Beginning {
-    pub(super) fn new(archive: &Archive, name: &str, generation: u64, messages: usize) -> Self {
-        let file = archive.folder().join(archive.file_name(name));
-        Self { file, generation, messages }
-    }
-
     /// Whether all that went from `before` is among these messages.
     fn has_all(
         &self,
@@ -152,7 +147,8 @@ impl Keeper {
         messages: &[Arc<Message>],
         live: impl FnOnce() -> HashSet<String> + Send + 'static,
     ) {
-        let to = Beginning::new(archive, &self.0.name, generation, from + messages.len());
+        let (file, end) = (self.0.file(archive), from + messages.len());
+        let to = Beginning { file, generation, messages: end };
         let what = What::Messages { messages: messages.to_vec(), from, to };
         self.put(Work { archive: archive.clone(), what }, live);
     }
@@ -177,7 +173,7 @@ impl Keeper {
             Outlives::As(document) => Some(document),
             Outlives::InItsLog => None,
             Outlives::No => {
-                let file = archive.folder().join(archive.file_name(&self.0.name));
+                let file = self.0.file(archive);
                 let ahead = locked(&self.0.waiting).ahead.clone();
                 if ahead.is_some_and(|ahead| ahead.has_all(&file, generation, &before, &after)) {
                     let what = What::Exchange { before, after, observers: observers() };
@@ -237,6 +233,11 @@ impl Keeper {
 }
 
 impl Inner {
+    /// What tells the session's file from that of another archive.
+    fn file(&self, archive: &Archive) -> PathBuf {
+        archive.folder().join(archive.file_name(&self.name))
+    }
+
     fn catch_up(&self, opened: &mut Opened) {
         while let Some(work) = self.next() {
             self.archive(opened, work);

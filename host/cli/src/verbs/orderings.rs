@@ -129,8 +129,7 @@ fn trials(
     })?;
     let names =
         |order: &Vec<usize>| order.iter().map(|at| config.ladder[*at].name.clone()).collect();
-    let model = |session: &Loaded| config.window.model.clone().or(session.document.model());
-    let price = |session: &Loaded| config.models.price(&model(session)?);
+    let price = |session| replays::price(config, session);
     let trials = Trials { trials, orders: orders.iter().map(names).collect() };
     Ok((trials, sessions.iter().map(price).collect()))
 }
@@ -292,6 +291,7 @@ impl<'t> Found<'t> {
         text.push('\n');
         text
     }
+
     /// The rungs with their numbers. Names in each row would leave no room for figures.
     fn rungs(&self) -> String {
         let rungs = self.given().iter().zip(1..);

@@ -60,8 +60,7 @@ pub(crate) fn run(global: &Global, args: &Replay) -> Done {
             false => Some(runtime.block_on(replay.uncompacted(&session.recorded))),
             true => runtime.block_on(replay.run(&session.recorded, vec![given])).pop(),
         };
-        let model = config.window.model.clone().or(session.document.model());
-        let price = model.and_then(|model| config.models.price(&model));
+        let price = replays::price(config, session);
         let run = run.unwrap_or_default();
         let ladder = if job.2 { name.clone() } else { "no compaction".to_owned() };
         let budget = *replay.ladder().budget();

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use super::place::{Ended, Place};
+use super::summarizer::long;
 
 /// A program that answers differently each time, so that nothing but the recording can repeat it.
 const SUMMARIZER: &str = r###"version = 1
@@ -13,17 +14,6 @@ window = 1_500
 layer = "summarize"
 max-tokens = 150
 "###;
-
-fn long() -> String {
-    let mut messages = vec![r#"{"role": "user", "content": "Look at all reports."}"#.to_owned()];
-    for report in 0..30 {
-        let words = "The report has nothing new to say about the harbor. ".repeat(4);
-        messages.push(format!(r#"{{"role": "assistant", "content": "Report {report}: {words}"}}"#));
-    }
-    messages.push(r#"{"role": "user", "content": "And now?"}"#.to_owned());
-    messages.push(r#"{"role": "assistant", "content": "Now we wait."}"#.to_owned());
-    format!("[{}]", messages.join(",\n"))
-}
 
 fn place() -> Place {
     Place::with([("own.toml", SUMMARIZER), ("long.json", &long())])

@@ -3,7 +3,7 @@
 use super::place::{Ended, Place};
 
 /// A request, thirty steps that say a lot, and a second request.
-fn long() -> String {
+pub(crate) fn long() -> String {
     let mut messages = vec![r#"{"role": "user", "content": "Look at all reports."}"#.to_owned()];
     for report in 0..30 {
         let words = "The report has nothing new to say about the harbor. ".repeat(4);
