@@ -7,6 +7,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use brute_core::{Approximate, Conversation, Part, Role, ToolCall, ToolResult};
 use brute_host::archive::{Archive, ArchiveOptions};
@@ -107,6 +108,9 @@ fn check_anchored(bencher: Bencher<'_, '_>, messages: usize) {
 /// Lengths of conversations that are compacted.
 const COMPACTED: [usize; 2] = [400, 3_201];
 
+/// For how long the model is called, in which all threads of a guard come to rest.
+const MODEL_TAKES: Duration = Duration::from_millis(20);
+
 /// A compaction to a quarter by the free layers, and nobody told.
 #[divan::bench(args = COMPACTED)]
 fn compaction(bencher: Bencher<'_, '_>, messages: usize) {
@@ -142,7 +146,8 @@ fn compact(bencher: Bencher<'_, '_>, messages: usize, guard: impl Fn(Policy, &Pa
                 assert!(
                     session.before_call(None).await.is_ok_and(|ready| ready.compaction.is_none())
                 );
-                tokio::task::spawn_blocking(|| ()).await.expect("the model has answered");
+                tokio::time::sleep(MODEL_TAKES).await;
+                tokio::task::spawn_blocking(|| ()).await.expect("what blocks is done");
             });
             let [call, result] = step(messages);
             session.push(Role::Assistant, [call]).expect("fits");

@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use brute_core::{Conversation, Message, Role};
 
@@ -13,6 +13,10 @@ use crate::archive::{self, Archive, ArchiveError, Compacted};
 use crate::formats::{Document, WriteOptions};
 use crate::ladder::{Compaction, Event, Observers};
 use crate::truncation::Lease;
+
+/// When what nobody waits for is begun. To wake a thread costs whoever does it as much as the layers take for hundreds of
+/// messages: this is while the model is at work already.
+const LATER: Duration = Duration::from_millis(1);
 
 /// The archive of one session, opened when there is something to keep.
 #[derive(Clone)]
@@ -225,9 +229,12 @@ impl Keeper {
             }
         }
         let keeper = self.clone();
-        tokio::task::spawn_blocking(move || {
-            keeper.catch_up();
-            sweep_if_due(&archive, live);
+        tokio::spawn(async move {
+            tokio::time::sleep(LATER).await;
+            tokio::task::spawn_blocking(move || {
+                keeper.catch_up();
+                sweep_if_due(&archive, live);
+            });
         });
     }
 }
@@ -316,17 +323,17 @@ mod tests {
     fn what_a_runtime_did_not_come_to_is_done_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let archive = Archive::at(folder.path(), ArchiveOptions::default());
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().max_blocking_threads(1).build().unwrap();
         let message = Message::new(MessageId(1), Role::User, [Part::Text("a".into())]);
         let handle = Digest::of_message(&message).handle();
         let (free, taken) = mpsc::channel::<()>();
         let keeper = Keeper::new("one");
-        {
-            let _runtime = runtime.enter();
+        runtime.block_on(async {
             tokio::task::spawn_blocking(move || taken.recv());
             keeper.ahead(&archive, (0, 0), &[Arc::new(message)], HashSet::new);
-        }
+            tokio::time::sleep(2 * LATER).await;
+        });
         runtime.shutdown_background();
         assert!(archive.find(&handle, Some("one")).is_err());
         drop(keeper);

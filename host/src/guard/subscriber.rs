@@ -12,6 +12,10 @@ use crate::ladder::Event;
 /// Events that wait for one subscriber before more of them are counted instead of kept: minutes of a busy agent.
 const MOST_WAITING: usize = 4_096;
 
+/// What a subscriber's thread sleeps, once it has told all there was, before it has itself woken by what comes. To wake a
+/// thread costs whoever does it more than the event itself, and events come in flocks: so a flock wakes it once.
+const NAP: Duration = Duration::from_millis(1);
+
 /// Something that happened under guard.
 #[derive(Debug, Clone)]
 pub struct Told {
@@ -66,7 +70,7 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.0.change(|state| state.is_over = true);
+        self.0.now(|state| state.is_over = true);
     }
 }
 
@@ -74,7 +78,10 @@ impl Drop for Subscription {
 pub(super) struct Queue {
     most: usize,
     state: Mutex<State>,
-    changed: Condvar,
+    /// There is something for the subscriber's thread.
+    came: Condvar,
+    /// The subscriber is done with something.
+    done: Condvar,
 }
 
 #[derive(Default)]
@@ -89,6 +96,8 @@ struct State {
     /// So many of them are.
     done: u64,
     is_over: bool,
+    /// Whether the subscriber's thread sleeps until it is woken.
+    sleeps: bool,
 }
 
 enum Item {
@@ -118,17 +127,24 @@ impl State {
 
 impl Queue {
     fn of(most: usize) -> Self {
-        Self { most, state: Mutex::default(), changed: Condvar::new() }
+        Self { most, state: Mutex::default(), came: Condvar::new(), done: Condvar::new() }
     }
 
     /// Puts it in, or counts it as lost if there is no room.
     pub(super) fn put(&self, told: Told) {
-        self.change(|state| state.put(told, self.most));
+        let slept = {
+            let state = &mut *locked(&self.state);
+            state.put(told, self.most);
+            std::mem::take(&mut state.sleeps)
+        };
+        if slept {
+            self.came.notify_one();
+        }
     }
 
     /// Asks the subscriber to be done with all that has happened so far; how much that is.
     pub(super) fn want(&self) -> u64 {
-        self.change(|state| {
+        self.now(|state| {
             state.wanted = state.happened;
             state.wanted
         })
@@ -139,12 +155,9 @@ impl Queue {
         let mut state = locked(&self.state);
         while state.done < wanted {
             state = match until.map(|until| until.saturating_duration_since(Instant::now())) {
-                None => self.wait(state),
+                None => self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(Duration::ZERO) => return false,
-                Some(left) => {
-                    let woken = self.changed.wait_timeout(state, left);
-                    woken.unwrap_or_else(PoisonError::into_inner).0
-                }
+                Some(left) => wait_for(&self.done, state, left),
             };
         }
         true
@@ -161,34 +174,53 @@ impl Queue {
             if catch_unwind(tell).is_err() {
                 tracing::error!("a subscriber panicked; it goes on with what comes next");
             }
-            self.change(|state| match item {
+            let state = &mut *locked(&self.state);
+            match item {
                 Item::Told(_) => state.told += 1,
                 Item::Lost(events) => state.told += events,
-                Item::Flush => state.done = state.told,
-            });
+                Item::Flush => {
+                    state.done = state.told;
+                    self.done.notify_all();
+                }
+            }
         }
     }
 
     /// What comes next; nothing when it is over.
     fn take(&self) -> Option<Item> {
         let mut state = locked(&self.state);
+        let mut has_napped = false;
         loop {
             match state.next() {
-                None if !state.is_over => state = self.wait(state),
+                None if state.is_over => return None,
+                None if has_napped => {
+                    state.sleeps = true;
+                    state = self.came.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    state.sleeps = false;
+                }
+                None => {
+                    state = wait_for(&self.came, state, NAP);
+                    has_napped = true;
+                }
                 next => return next,
             }
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    /// Changes what the subscriber's thread is to know at once.
+    fn now<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let made = change(&mut locked(&self.state));
-        self.changed.notify_all();
+        self.came.notify_one();
         made
     }
+}
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-    }
+fn wait_for<'a>(
+    changed: &Condvar,
+    state: MutexGuard<'a, State>,
+    longest: Duration,
+) -> MutexGuard<'a, State> {
+    changed.wait_timeout(state, longest).unwrap_or_else(PoisonError::into_inner).0
 }
 
 #[cfg(test)]
