@@ -249,7 +249,7 @@ impl Maker<'_> {
             Some(_) => text,
             None => Mark { kind: MarkKind::Note, count: span.len() as u64 }.write(&text),
         };
-        let message = Message::new(MessageId(self.next_id), role, [Part::Text(text)]);
+        let message = Message::new(MessageId(self.next_id), role, [Part::text(text)]);
         let Some(next_id) = self.next_id.checked_add(1) else {
             return Err(Refusal::Invalid {
                 violation: Violation::NoIdLeft { message: span.start },
@@ -389,11 +389,11 @@ fn rewritten(part: &Part, text: String) -> Result<Part, &'static str> {
         Part::Text(_) | Part::Media(_) if is_blank(&text) => {
             Err("its text would be blank; remove the part instead")
         }
-        Part::Text(_) | Part::Media(_) => Ok(Part::Text(text)),
+        Part::Text(_) | Part::Media(_) => Ok(Part::text(text)),
         Part::ToolResult(result) => Ok(Part::ToolResult(crate::ToolResult {
             call: result.call.clone(),
-            text,
-            media: Vec::new(),
+            text: text.into(),
+            media: Box::default(),
             is_error: result.is_error,
         })),
         Part::ToolCall(call) => {
@@ -406,11 +406,11 @@ fn rewritten(part: &Part, text: String) -> Result<Part, &'static str> {
             Ok(Part::ToolCall(crate::ToolCall {
                 id: call.id.clone(),
                 name: call.name.clone(),
-                arguments: text,
+                arguments: text.into(),
             }))
         }
         Part::Reasoning(reasoning) => {
-            Ok(Part::Reasoning(crate::Reasoning { text, ..reasoning.clone() }))
+            Ok(Part::Reasoning(crate::Reasoning { text: text.into(), ..reasoning.clone() }))
         }
         Part::Opaque(_) => Err("only the provider can read it"),
     }

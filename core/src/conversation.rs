@@ -12,7 +12,7 @@ use crate::{Message, MessageId, Outline, Part, Role, TokenCounter, Violation};
 ///
 /// ```
 /// use brute_core::{Approximate, Conversation, Message, MessageId, Part, Role};
-/// let hello = Message::new(MessageId(0), Role::User, [Part::Text("hello".into())]);
+/// let hello = Message::new(MessageId(0), Role::User, [Part::text("hello")]);
 /// let mut conversation = Conversation::new([hello])?;
 /// assert_eq!(conversation.measure(&Approximate), 6);
 /// # Ok::<(), brute_core::InvalidConversation>(())
@@ -21,7 +21,7 @@ use crate::{Message, MessageId, Outline, Part, Role, TokenCounter, Violation};
 pub struct Conversation {
     messages: Arc<Vec<Arc<Message>>>,
     next_id: u64,
-    open: Vec<String>,
+    open: Vec<Box<str>>,
     ledger: Ledger,
     wire: Wire,
 }
@@ -190,14 +190,15 @@ impl Conversation {
         let mut found = Vec::new();
         if let Some((_, result)) = message.result() {
             if !self.open.contains(&result.call) {
-                let call = result.call.clone();
+                let call = result.call.to_string();
                 found.push(Violation::OrphanResult { message: index, call });
             }
         } else if message.role() != Role::Other && message.role() != Role::Tool {
             found.extend(
-                self.open
-                    .iter()
-                    .map(|call| Violation::UnansweredCall { message: index, call: call.clone() }),
+                self.open.iter().map(|call| Violation::UnansweredCall {
+                    message: index,
+                    call: call.to_string(),
+                }),
             );
         }
         // What concerns this message alone is judged as in a whole list.
@@ -242,11 +243,11 @@ impl Conversation {
     /// ```
     /// use brute_core::{Conversation, Part, Role};
     /// let mut now = Conversation::default();
-    /// now.push(Role::User, [Part::Text("go".into())])?;
+    /// now.push(Role::User, [Part::text("go")])?;
     /// let base = now.clone();
     /// let mut made = base.fork();
-    /// made.push(Role::Assistant, [Part::Text("done".into())])?;
-    /// now.push(Role::User, [Part::Text("and?".into())])?;
+    /// made.push(Role::Assistant, [Part::text("done")])?;
+    /// now.push(Role::User, [Part::text("and?")])?;
     /// let rebased = made.rebased(&base, &now);
     /// assert_eq!(rebased.map(|rebased| rebased.len()), Some(3));
     /// # Ok::<(), brute_core::InvalidConversation>(())

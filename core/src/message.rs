@@ -44,7 +44,7 @@ impl fmt::Display for Role {
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Words.
-    Text(String),
+    Text(Box<str>),
     /// What the model thought before it spoke.
     Reasoning(Reasoning),
     /// An image, a document, a sound.
@@ -62,7 +62,7 @@ pub enum Part {
 #[serde(rename_all = "kebab-case")]
 pub struct Reasoning {
     /// The readable part; empty when the provider keeps it to itself.
-    pub text: String,
+    pub text: Box<str>,
     /// Whether the provider checks it against a signature, so that it must not be altered.
     pub signed: bool,
 }
@@ -72,7 +72,7 @@ pub struct Reasoning {
 #[serde(rename_all = "kebab-case")]
 pub struct Media {
     /// What it is, for a reader: `image/png`, `application/pdf`.
-    pub kind: String,
+    pub kind: Box<str>,
     /// Its size in tokens by the provider's published rule, never by the length of its base64.
     pub tokens: u32,
     /// Its bytes on the wire: the length of its base64, or of its data URL; 0 where no more than a link is sent.
@@ -89,11 +89,11 @@ fn is_zero(bytes: &u64) -> bool {
 #[serde(rename_all = "kebab-case")]
 pub struct ToolCall {
     /// The id that the result repeats. Unique among the calls that are open, no further.
-    pub id: String,
+    pub id: Box<str>,
     /// The tool.
-    pub name: String,
+    pub name: Box<str>,
     /// The arguments, as JSON text.
-    pub arguments: String,
+    pub arguments: Box<str>,
 }
 
 /// What a tool answered.
@@ -101,11 +101,11 @@ pub struct ToolCall {
 #[serde(rename_all = "kebab-case")]
 pub struct ToolResult {
     /// The id of the call that this answers.
-    pub call: String,
+    pub call: Box<str>,
     /// The readable text of the result.
-    pub text: String,
+    pub text: Box<str>,
     /// Images and the like beside the text.
-    pub media: Vec<Media>,
+    pub media: Box<[Media]>,
     /// Whether the tool reported a failure.
     pub is_error: bool,
 }
@@ -115,22 +115,27 @@ pub struct ToolResult {
 #[serde(rename_all = "kebab-case")]
 pub struct Opaque {
     /// The provider's name for it.
-    pub kind: String,
+    pub kind: Box<str>,
     /// What of it occupies the window, as text to be counted; empty if nothing does.
-    pub text: String,
+    pub text: Box<str>,
 }
 
 impl Part {
+    /// Words.
+    pub fn text(words: impl Into<Box<str>>) -> Self {
+        Self::Text(words.into())
+    }
+
     /// The texts of this part that occupy the window, in order. Every counter counts these and
     /// nothing else, plus [`Part::media_tokens`].
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let (first, second) = match self {
-            Self::Text(text) => (text.as_str(), ""),
-            Self::Reasoning(reasoning) => (reasoning.text.as_str(), ""),
+            Self::Text(text) => (&**text, ""),
+            Self::Reasoning(reasoning) => (&*reasoning.text, ""),
             Self::Media(_) => ("", ""),
-            Self::ToolCall(call) => (call.name.as_str(), call.arguments.as_str()),
-            Self::ToolResult(result) => (result.text.as_str(), ""),
-            Self::Opaque(opaque) => (opaque.text.as_str(), ""),
+            Self::ToolCall(call) => (&*call.name, &*call.arguments),
+            Self::ToolResult(result) => (&*result.text, ""),
+            Self::Opaque(opaque) => (&*opaque.text, ""),
         };
         [first, second].into_iter().filter(|text| !text.is_empty())
     }
@@ -157,30 +162,32 @@ pub struct Message {
     id: MessageId,
     role: Role,
     parts: Arc<[Part]>,
-    mark: Option<Mark>,
+    /// Whether an earlier compaction made it. What its mark says is read again when it is asked for, which is seldom.
+    is_marked: bool,
     counts: OnceLock<Counts>,
 }
 
-/// Token counts of one message under one counter.
+/// Token counts of one message under one counter. A conversation has as many as messages: each byte counts.
 #[derive(Debug, Clone)]
 struct Counts {
     counter: &'static str,
-    total: u32,
-    parts: PartCounts,
+    framing: u32,
+    /// Of all parts together.
+    parts: u32,
+    /// Of each part, where there is more than one.
+    each: Option<Box<Box<[u32]>>>,
 }
 
-/// Token counts of the parts of a message. Most messages have one part, and need no room elsewhere.
-#[derive(Debug, Clone)]
-enum PartCounts {
-    One(u32),
-    Many(Box<[u32]>),
-}
+impl Counts {
+    fn total(&self) -> u32 {
+        self.framing.saturating_add(self.parts)
+    }
 
-impl PartCounts {
-    fn as_slice(&self) -> &[u32] {
-        match self {
-            Self::One(count) => std::slice::from_ref(count),
-            Self::Many(counts) => counts,
+    fn of_part(&self, index: usize) -> u32 {
+        match &self.each {
+            Some(each) => each.get(index).copied().unwrap_or(0),
+            None if index == 0 => self.parts,
+            None => 0,
         }
     }
 }
@@ -191,11 +198,8 @@ impl Message {
     /// [`Conversation::new`]: crate::Conversation::new
     pub fn new(id: MessageId, role: Role, parts: impl Into<Arc<[Part]>>) -> Self {
         let parts = parts.into();
-        let mark = match &*parts {
-            [Part::Text(text)] => Mark::read(text),
-            _ => None,
-        };
-        Self { id, role, parts, mark, counts: OnceLock::new() }
+        let is_marked = mark_of(&parts).is_some();
+        Self { id, role, parts, is_marked, counts: OnceLock::new() }
     }
 
     /// The name of this message.
@@ -215,12 +219,12 @@ impl Message {
 
     /// The mark at its head, if an earlier compaction made this message.
     pub fn mark(&self) -> Option<Mark> {
-        self.mark
+        self.is_marked.then(|| mark_of(&self.parts)).flatten()
     }
 
     /// Whether a person wrote this, as opposed to a compaction.
     pub fn is_real_user(&self) -> bool {
-        self.role == Role::User && self.mark.is_none()
+        self.role == Role::User && !self.is_marked
     }
 
     /// The calls that this message makes, with the index of their part.
@@ -247,17 +251,16 @@ impl Message {
     /// The size in tokens, framing included. Counted once and kept, as long as the same counter asks.
     pub fn tokens(&self, counter: &dyn TokenCounter) -> u32 {
         match self.counts_by(counter) {
-            Some(counts) => counts.total,
-            None => self.count(counter).total,
+            Some(counts) => counts.total(),
+            None => self.count(counter).total(),
         }
     }
 
     /// The size in tokens of each part, by the same count.
     pub fn part_tokens(&self, index: usize, counter: &dyn TokenCounter) -> u32 {
-        let part = |counts: &Counts| counts.parts.as_slice().get(index).copied().unwrap_or(0);
         match self.counts_by(counter) {
-            Some(counts) => part(counts),
-            None => part(&self.count(counter)),
+            Some(counts) => counts.of_part(index),
+            None => self.count(counter).of_part(index),
         }
     }
 
@@ -292,13 +295,24 @@ impl Message {
     }
 
     fn count(&self, counter: &dyn TokenCounter) -> Counts {
-        let parts = match &*self.parts {
-            [part] => PartCounts::One(part.count(counter)),
-            parts => PartCounts::Many(parts.iter().map(|part| part.count(counter)).collect()),
+        let count = |part: &Part| part.count(counter);
+        let (parts, each) = match &*self.parts {
+            [part] => (count(part), None),
+            parts => {
+                let each: Box<[u32]> = parts.iter().map(count).collect();
+                let all = each.iter().fold(0, |sum: u32, part| sum.saturating_add(*part));
+                (all, Some(Box::new(each)))
+            }
         };
-        let framing = counter.per_message();
-        let total = parts.as_slice().iter().fold(framing, |sum, part| sum.saturating_add(*part));
-        Counts { counter: counter.id(), total, parts }
+        Counts { counter: counter.id(), framing: counter.per_message(), parts, each }
+    }
+}
+
+/// The mark at the head of parts that are one text.
+fn mark_of(parts: &[Part]) -> Option<Mark> {
+    match parts {
+        [Part::Text(text)] => Mark::read(text),
+        _ => None,
     }
 }
 
@@ -327,7 +341,7 @@ mod tests {
         let result = Part::ToolResult(ToolResult {
             call: "c1".into(),
             text: "8 chars.".into(),
-            media: vec![Media { kind: "image/png".into(), tokens: 85, bytes: 0 }],
+            media: vec![Media { kind: "image/png".into(), tokens: 85, bytes: 0 }].into(),
             is_error: false,
         });
         let message = Message::new(MessageId(0), Role::Tool, [result]);
@@ -349,7 +363,7 @@ mod tests {
                 (bytes as u32, bytes as u32)
             }
         }
-        let message = Message::new(MessageId(0), Role::User, [Part::Text("12345678".into())]);
+        let message = Message::new(MessageId(0), Role::User, [Part::text("12345678")]);
         assert_eq!(message.tokens(&Approximate), 6);
         assert_eq!(message.tokens(&Bytes), 12);
         assert_eq!(message.part_tokens(0, &Bytes), 8);

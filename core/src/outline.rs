@@ -356,7 +356,7 @@ impl<'a> Reader<'a> {
             let place = Place { message: index, part };
             if self.open.newest(&call.id).is_some_and(|earlier| earlier.message == index) {
                 self.violations
-                    .push(Violation::RepeatedCall { message: index, call: call.id.clone() });
+                    .push(Violation::RepeatedCall { message: index, call: call.id.to_string() });
             }
             self.open.add(&call.id, place);
             if let Some(step) = &mut self.step {
@@ -423,7 +423,7 @@ impl<'a> Reader<'a> {
             {
                 self.violations.push(Violation::UnansweredCall {
                     message: place.message,
-                    call: call.id.clone(),
+                    call: call.id.to_string(),
                 });
             }
         }

@@ -28,7 +28,7 @@ impl Protection {
         if !keep.is_empty() {
             for (index, message) in messages.iter().enumerate() {
                 for (part, call) in message.calls() {
-                    if keep.contains(&call.name) {
+                    if keep.iter().any(|name| **name == *call.name) {
                         protect(index);
                         let place = crate::Place { message: index, part };
                         if let Some(result) = outline.result_of(place) {

@@ -70,7 +70,12 @@ mod tests {
         let image = |bytes| Media { kind: "image/png".into(), tokens: 85, bytes };
         let (call, text) = ("c1".to_owned(), "two\nlines".to_owned());
         let media = vec![image(1_000_000), image(0)];
-        let result = Part::ToolResult(ToolResult { call, text, media, is_error: false });
+        let result = Part::ToolResult(ToolResult {
+            call: call.into(),
+            text: text.into(),
+            media: media.into(),
+            is_error: false,
+        });
         let message = Message::new(MessageId(0), Role::Tool, [result]);
         assert_eq!(message.wire_bytes(), 32 + 32 + 2 + 10 + 1_000_000);
     }

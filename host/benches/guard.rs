@@ -29,7 +29,7 @@ const LENGTHS: [usize; 3] = [200, 2_000, 20_000];
 /// Calls with results of one KiB behind one request, none like another.
 fn conversation(messages: usize) -> Conversation {
     let mut conversation = Conversation::default();
-    conversation.push(Role::User, [Part::Text("go on".into())]).expect("fits");
+    conversation.push(Role::User, [Part::text("go on")]).expect("fits");
     while conversation.len() < messages {
         let [call, result] = step(conversation.len());
         conversation.push(Role::Assistant, [call]).expect("fits");
@@ -42,11 +42,16 @@ fn conversation(messages: usize) -> Conversation {
 fn step(number: usize) -> [Part; 2] {
     let id = format!("call_{number}");
     let (name, arguments) = ("read".into(), format!("{{\"path\":\"src/{number}.rs\"}}"));
-    let call = ToolCall { id: id.clone(), name, arguments };
+    let call = ToolCall { id: id.clone().into(), name, arguments: arguments.into() };
     let text = format!("line {number} of a file\n").repeat(1024 / 22);
     [
         Part::ToolCall(call),
-        Part::ToolResult(ToolResult { call: id, text, media: Vec::new(), is_error: false }),
+        Part::ToolResult(ToolResult {
+            call: id.into(),
+            text: text.into(),
+            media: Box::default(),
+            is_error: false,
+        }),
     ]
 }
 

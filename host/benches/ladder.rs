@@ -19,7 +19,7 @@ const LENGTHS: [usize; 4] = [200, 2_000, 3_201, 20_000];
 
 fn conversation(messages: usize) -> Conversation {
     let mut conversation = Conversation::default();
-    let said = conversation.push(Role::User, [Part::Text("go on".into())]);
+    let said = conversation.push(Role::User, [Part::text("go on")]);
     assert!(said.is_ok());
     while conversation.len() < messages {
         step(&mut conversation);
@@ -30,9 +30,10 @@ fn conversation(messages: usize) -> Conversation {
 
 fn step(conversation: &mut Conversation) {
     let id = format!("call_{}", conversation.len());
-    let call = ToolCall { id: id.clone(), name: "read".into(), arguments: "{}".into() };
+    let call = ToolCall { id: id.clone().into(), name: "read".into(), arguments: "{}".into() };
     let text = "words ".repeat(171);
-    let result = ToolResult { call: id, text, media: Vec::new(), is_error: false };
+    let result =
+        ToolResult { call: id.into(), text: text.into(), media: Box::default(), is_error: false };
     let asked = conversation.push(Role::Assistant, [Part::ToolCall(call)]);
     let answered = conversation.push(Role::Tool, [Part::ToolResult(result)]);
     assert!(asked.is_ok() && answered.is_ok());

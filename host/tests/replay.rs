@@ -22,24 +22,29 @@ const WINDOW: u64 = 3_000;
 /// A request, and steps that read one file after the other. Step `again` speaks of the file of step 0.
 fn session(steps: usize, again: usize) -> Conversation {
     let mut conversation = Conversation::default();
-    conversation.push(Role::System, [Part::Text("be brief".into())]).unwrap();
-    conversation.push(Role::User, [Part::Text("read all of it, for HTTP-4711".into())]).unwrap();
+    conversation.push(Role::System, [Part::text("be brief")]).unwrap();
+    conversation.push(Role::User, [Part::text("read all of it, for HTTP-4711")]).unwrap();
     for number in 0..steps {
         let id = format!("c{number}");
         let call = ToolCall {
-            id: id.clone(),
+            id: id.clone().into(),
             name: "read".into(),
-            arguments: format!("{{\"path\":\"src/part{number}.rs\"}}"),
+            arguments: format!("{{\"path\":\"src/part{number}.rs\"}}").into(),
         };
         let said = match number == again {
             true => "As src/hidden/first.rs says, there is more.",
             false => "Next.",
         };
-        let said = [Part::Text(said.into()), Part::ToolCall(call)];
+        let said = [Part::text(said), Part::ToolCall(call)];
         conversation.push(Role::Assistant, said).unwrap();
         let named = if number == 0 { "see src/hidden/first.rs " } else { "" };
         let text = format!("{named}{}", "word ".repeat(250));
-        let result = ToolResult { call: id, text, media: Vec::new(), is_error: false };
+        let result = ToolResult {
+            call: id.into(),
+            text: text.into(),
+            media: Box::default(),
+            is_error: false,
+        };
         conversation.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
     }
     conversation

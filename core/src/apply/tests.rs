@@ -105,10 +105,10 @@ fn nothing_is_made_blank_but_a_result() {
 fn a_message_that_says_something_does_not_end_up_blank() {
     let of = |parts: Vec<Part>| {
         let message = |id, parts: Vec<Part>| Message::new(MessageId(id), Role::User, parts);
-        let task = message(1, vec![Part::Text("task".into())]);
+        let task = message(1, vec![Part::text("task")]);
         Conversation::new([message(0, parts), task]).unwrap()
     };
-    let text = |text: &str| Part::Text(text.into());
+    let text = |text: &str| Part::text(text);
     let image = || Part::Media(crate::Media { kind: "image/png".into(), tokens: 9, bytes: 0 });
     let remove = |part| Plan::of(vec![Edit::Remove { message: 0, part }]);
     let apply = |parts, plan| TestHost::new().apply(&of(parts), &plan);
@@ -135,7 +135,7 @@ fn a_plan_is_applied_in_place() {
     assert!(after[1].id() > before.messages()[9].id());
     assert!(Arc::ptr_eq(&after[2], &before.messages()[2]));
     assert_eq!(after[8].id(), before.messages()[8].id());
-    assert_eq!(after[8].result().unwrap().1.text, "short");
+    assert_eq!(after[8].result().unwrap().1.text, "short".into());
     assert_eq!(applied.removed.len(), 3);
     assert_eq!(applied.added.len(), 2);
 }
@@ -168,7 +168,7 @@ fn another_conversations_outline_is_refused() {
 
 #[test]
 fn no_message_comes_when_no_id_is_left() {
-    let text = || [Part::Text("word ".repeat(90))];
+    let text = || [Part::text("word ".repeat(90))];
     let ids = [0, 1, u64::MAX - 1];
     let messages = ids.map(|id| Message::new(MessageId(id), Role::User, text()));
     let conversation = Conversation::new(messages).unwrap();
@@ -187,12 +187,12 @@ fn thousands_of_edits_of_one_message_each_find_their_part() {
             0 => {
                 Part::Reasoning(crate::Reasoning { text: "thought".into(), signed: part % 2 == 0 })
             }
-            _ => Part::Text(format!("many words that say {part}")),
+            _ => Part::text(format!("many words that say {part}")),
         })
         .collect();
     let conversation = Conversation::new([
         Message::new(MessageId(0), Role::Assistant, parts),
-        Message::new(MessageId(1), Role::User, [Part::Text("task".into())]),
+        Message::new(MessageId(1), Role::User, [Part::text("task")]),
     ])
     .unwrap();
     let edits = (0..PARTS).rev().filter_map(|part| match part % 3 {
@@ -205,8 +205,8 @@ fn thousands_of_edits_of_one_message_each_find_their_part() {
     let expected: Vec<Part> = (0..PARTS)
         .filter(|part| part % 3 != 0)
         .map(|part| match part % 3 {
-            1 => Part::Text(format!("says {part}")),
-            _ => Part::Text(format!("many words that say {part}")),
+            1 => Part::text(format!("says {part}")),
+            _ => Part::text(format!("many words that say {part}")),
         })
         .collect();
     assert!(after == expected);

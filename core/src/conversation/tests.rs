@@ -4,7 +4,7 @@ use super::*;
 use crate::{Approximate, ToolCall, ToolResult};
 
 fn text(words: &str) -> Vec<Part> {
-    vec![Part::Text(words.into())]
+    vec![Part::text(words)]
 }
 
 fn call(id: &str) -> Part {
@@ -15,7 +15,7 @@ fn result(id: &str) -> Vec<Part> {
     vec![Part::ToolResult(ToolResult {
         call: id.into(),
         text: "ok".into(),
-        media: Vec::new(),
+        media: Box::default(),
         is_error: false,
     })]
 }

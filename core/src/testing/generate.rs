@@ -20,7 +20,7 @@ pub fn conversation(blocks: usize) -> impl Strategy<Value = Conversation> {
     (head, body, prop::bool::weighted(0.2)).prop_map(|(instructions, blocks, pending)| {
         let mut writer = Writer::default();
         for text in instructions {
-            writer.say(Role::System, vec![Part::Text(text)]);
+            writer.say(Role::System, vec![Part::text(text)]);
         }
         let last = blocks.len().saturating_sub(1);
         for (index, block) in blocks.into_iter().enumerate() {
@@ -127,23 +127,24 @@ impl Writer {
 
     fn block(&mut self, block: Block, pending: bool) {
         match block {
-            Block::User(text) => self.say(Role::User, vec![Part::Text(text)]),
-            Block::System(text) => self.say(Role::System, vec![Part::Text(text)]),
-            Block::Other(text) => self.say(Role::Other, vec![Part::Text(text)]),
+            Block::User(text) => self.say(Role::User, vec![Part::text(text)]),
+            Block::System(text) => self.say(Role::System, vec![Part::text(text)]),
+            Block::Other(text) => self.say(Role::Other, vec![Part::text(text)]),
             Block::Mark(kind, count, body) => {
-                self.say(Role::User, vec![Part::Text(Mark { kind, count }.write(&body))]);
+                self.say(Role::User, vec![Part::text(Mark { kind, count }.write(&body))]);
             }
             Block::Media => {
                 let image =
                     Part::Media(Media { kind: "image/png".into(), tokens: 1_100, bytes: 200_000 });
-                self.say(Role::User, vec![Part::Text("look".into()), image]);
+                self.say(Role::User, vec![Part::text("look"), image]);
             }
             Block::Opaque(text) => {
-                let opaque = Part::Opaque(Opaque { kind: "server_tool_use".into(), text });
-                self.say(Role::Assistant, vec![opaque, Part::Text("so".into())]);
+                let opaque =
+                    Part::Opaque(Opaque { kind: "server_tool_use".into(), text: text.into() });
+                self.say(Role::Assistant, vec![opaque, Part::text("so")]);
             }
             Block::Say { thought, text } => {
-                let parts = reasoning(thought).chain([Part::Text(text)]).collect();
+                let parts = reasoning(thought).chain([Part::text(text)]).collect();
                 self.say(Role::Assistant, parts);
             }
             Block::Step { thought, text, mut calls, between } => {
@@ -151,24 +152,24 @@ impl Writer {
                 calls.retain(|call| !std::mem::replace(&mut seen[usize::from(call.id)], true));
                 let asked = calls.iter().map(|call| {
                     Part::ToolCall(ToolCall {
-                        id: format!("call_{}", call.id),
-                        name: format!("tool_{}", call.tool),
-                        arguments: serde_json::json!({ "path": call.argument }).to_string(),
+                        id: format!("call_{}", call.id).into(),
+                        name: format!("tool_{}", call.tool).into(),
+                        arguments: serde_json::json!({ "path": call.argument }).to_string().into(),
                     })
                 });
-                let parts = reasoning(thought).chain(text.map(Part::Text)).chain(asked).collect();
+                let parts = reasoning(thought).chain(text.map(Part::text)).chain(asked).collect();
                 self.say(Role::Assistant, parts);
                 calls.sort_by_key(|call| call.order.index(16));
                 if pending {
                     calls.pop();
                 } else if let Some(text) = between {
-                    self.say(Role::User, vec![Part::Text(text)]);
+                    self.say(Role::User, vec![Part::text(text)]);
                 }
                 for call in calls {
                     let image = Media { kind: "image/png".into(), tokens: 1_100, bytes: 200_000 };
                     let result = ToolResult {
-                        call: format!("call_{}", call.id),
-                        text: call.result,
+                        call: format!("call_{}", call.id).into(),
+                        text: call.result.into(),
                         media: call.media.then_some(image).into_iter().collect(),
                         is_error: call.is_error,
                     };
@@ -180,5 +181,7 @@ impl Writer {
 }
 
 fn reasoning(thought: Option<(String, bool)>) -> impl Iterator<Item = Part> {
-    thought.into_iter().map(|(text, signed)| Part::Reasoning(Reasoning { text, signed }))
+    thought
+        .into_iter()
+        .map(|(text, signed)| Part::Reasoning(Reasoning { text: text.into(), signed }))
 }

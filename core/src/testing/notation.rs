@@ -58,7 +58,7 @@ fn message(id: u64, line: &str) -> Message {
 fn marked(kind: MarkKind, rest: &str) -> Part {
     let (count, body) = rest.split_once(' ').unwrap_or((rest, ""));
     let count = count.parse().unwrap_or_default();
-    Part::Text(Mark { kind, count }.write(&repeated(body)))
+    Part::text(Mark { kind, count }.write(&repeated(body)))
 }
 
 fn result(rest: &str) -> Part {
@@ -67,7 +67,7 @@ fn result(rest: &str) -> Part {
     let media =
         image.map(|_| Media { kind: "image/png".into(), tokens: 1000, bytes: 200_000 }).collect();
     let is_error = text.starts_with("error");
-    Part::ToolResult(ToolResult { call: call.into(), text: repeated(text), media, is_error })
+    Part::ToolResult(ToolResult { call: call.into(), text: repeated(text).into(), media, is_error })
 }
 
 fn parts(rest: &str) -> Vec<Part> {
@@ -77,11 +77,16 @@ fn parts(rest: &str) -> Vec<Part> {
         if let Some(call) = word.strip_prefix("call:") {
             let (id, name) = call.split_once(':').unwrap_or((call, "read"));
             let arguments = format!("{{\"path\":\"{id}.txt\"}}");
-            parts.push(Part::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments }));
+            parts.push(Part::ToolCall(ToolCall {
+                id: id.into(),
+                name: name.into(),
+                arguments: arguments.into(),
+            }));
         } else if let Some(thought) = word.strip_prefix("think:") {
-            parts.push(Part::Reasoning(Reasoning { text: repeated(thought), signed: false }));
+            parts
+                .push(Part::Reasoning(Reasoning { text: repeated(thought).into(), signed: false }));
         } else if let Some(thought) = word.strip_prefix("signed:") {
-            parts.push(Part::Reasoning(Reasoning { text: repeated(thought), signed: true }));
+            parts.push(Part::Reasoning(Reasoning { text: repeated(thought).into(), signed: true }));
         } else if word == "image" {
             parts.push(Part::Media(Media {
                 kind: "image/png".into(),
@@ -95,7 +100,7 @@ fn parts(rest: &str) -> Vec<Part> {
     if !words.is_empty() {
         // Reasoning comes first in real messages, calls last.
         let at = parts.iter().take_while(|part| matches!(part, Part::Reasoning(_))).count();
-        parts.insert(at, Part::Text(words.join(" ")));
+        parts.insert(at, Part::text(words.join(" ")));
     }
     parts
 }

@@ -33,7 +33,7 @@ impl Reply {
     /// The answer as parts of a message.
     pub(super) fn parts(&self) -> Vec<Part> {
         let text = Some(&self.text).filter(|text| !text.is_empty() || self.calls.is_empty());
-        let text = text.map(|text| Part::Text(text.clone()));
+        let text = text.map(|text| Part::text(text.clone()));
         text.into_iter().chain(self.calls.iter().cloned().map(Part::ToolCall)).collect()
     }
 }
@@ -128,9 +128,9 @@ fn reply(body: &Value) -> Option<Reply> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let function = &call["function"];
         Some(ToolCall {
-            id: text(&call["id"])?,
-            name: text(&function["name"])?,
-            arguments: text(&function["arguments"])?,
+            id: text(&call["id"])?.into(),
+            name: text(&function["name"])?.into(),
+            arguments: text(&function["arguments"])?.into(),
         })
     });
     Some(Reply {

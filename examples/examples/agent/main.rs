@@ -88,7 +88,7 @@ async fn work(mut options: Options) -> Result<(), Box<dyn Error>> {
     let memory = Memory::open(&options)?;
     let is_open = memory.settle().await?;
     match options.prompt.take() {
-        Some(prompt) => _ = memory.session().push(Role::User, [Part::Text(prompt)])?,
+        Some(prompt) => _ = memory.session().push(Role::User, [Part::text(prompt)])?,
         None if is_open => {}
         None => return Err("nothing is to be answered: say what to do".into()),
     }

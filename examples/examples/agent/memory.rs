@@ -159,7 +159,7 @@ fn session(guard: &Guard, options: &Options, own: &Path) -> Result<Session, Box<
     say(&format!("session {name}"));
     let session = guard.logged(name, opened);
     if session.read(Conversation::is_empty) {
-        session.push(Role::System, [Part::Text(INSTRUCTIONS.into())])?;
+        session.push(Role::System, [Part::text(INSTRUCTIONS)])?;
     }
     Ok(session)
 }

@@ -304,7 +304,7 @@ pub(crate) fn focus<'a>(config: &Config, focus: Option<&'a str>, quiet: bool) ->
 pub(crate) fn say_unknown_tools(config: &Config, document: &Document) {
     let messages = document.conversation().messages();
     let called: BTreeSet<&str> = (messages.iter())
-        .flat_map(|message| message.calls().map(|(_, call)| call.name.as_str()))
+        .flat_map(|message| message.calls().map(|(_, call)| &*call.name))
         .collect();
     // A tool that is offered may be called yet.
     let offered = document.tools_text().unwrap_or_default();

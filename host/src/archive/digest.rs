@@ -38,10 +38,10 @@ impl Digest {
             let (kind, id) = match part {
                 Part::Text(_) => ("text", ""),
                 Part::Reasoning(_) => ("reasoning", ""),
-                Part::Media(media) => ("media", media.kind.as_str()),
-                Part::ToolCall(call) => ("call", call.id.as_str()),
-                Part::ToolResult(result) => ("result", result.call.as_str()),
-                Part::Opaque(opaque) => ("opaque", opaque.kind.as_str()),
+                Part::Media(media) => ("media", &*media.kind),
+                Part::ToolCall(call) => ("call", &*call.id),
+                Part::ToolResult(result) => ("result", &*result.call),
+                Part::Opaque(opaque) => ("opaque", &*opaque.kind),
             };
             put(kind);
             put(id);
@@ -104,7 +104,7 @@ impl Digest {
     /// use brute_core::{Message, MessageId, Part, Role};
     /// use brute_host::archive::Digest;
     ///
-    /// let message = Message::new(MessageId(0), Role::User, [Part::Text("hello".into())]);
+    /// let message = Message::new(MessageId(0), Role::User, [Part::text("hello")]);
     /// assert_eq!(Digest::of_message(&message).handle().len(), 12);
     /// ```
     pub fn handle(self) -> String {
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn other_words_or_other_speakers_have_another_name() {
         let say = |role, parts: &[&str]| {
-            let parts: Vec<Part> = parts.iter().map(|text| Part::Text((*text).into())).collect();
+            let parts: Vec<Part> = parts.iter().map(|text| Part::text(*text)).collect();
             Digest::of_message(&Message::new(MessageId(7), role, parts))
         };
         let all = [
@@ -209,7 +209,7 @@ mod tests {
         ];
         let distinct: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());
-        let same = Message::new(MessageId(1), Role::User, [Part::Text("ab".into())]);
+        let same = Message::new(MessageId(1), Role::User, [Part::text("ab")]);
         assert_eq!(Digest::of_message(&same), all[0]);
     }
 }

@@ -35,14 +35,14 @@ impl Archive {
     /// use brute_core::{Conversation, Message, MessageId, Part, Role};
     /// use brute_host::archive::{Archive, ArchiveOptions};
     ///
-    /// let say = |id, text: &str| Message::new(MessageId(id), Role::User, [Part::Text(text.into())]);
+    /// let say = |id, text: &str| Message::new(MessageId(id), Role::User, [Part::text(text)]);
     /// let before = Conversation::new([say(0, "a long story"), say(1, "go on")])?;
     /// let mut now = Conversation::new([say(2, "a story"), say(1, "go on")])?;
     ///
     /// let folder = tempfile::tempdir()?;
     /// let archive = Archive::at(folder.path(), ArchiveOptions::default());
     /// archive.session("mine")?.exchanged(&before, &now)?;
-    /// now.push(Role::Assistant, [Part::Text("gladly".into())])?;
+    /// now.push(Role::Assistant, [Part::text("gladly")])?;
     /// let original = archive.original("mine", &now)?.conversation;
     /// assert_eq!(original.messages()[..2], *before.messages());
     /// assert_eq!(original.len(), 3);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn say(id: u64, letter: char) -> Message {
-        Message::new(MessageId(id), Role::User, [Part::Text(letter.into())])
+        Message::new(MessageId(id), Role::User, [Part::text(letter.to_string())])
     }
 
     /// What became of a conversation: messages by their ids.
@@ -227,7 +227,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let archive = archive(root.path());
         let media = |tokens| Part::Media(Media { kind: "image/png".into(), tokens, bytes: 8 });
-        let messages = [media(1), media(2), Part::Text("last".into())];
+        let messages = [media(1), media(2), Part::text("last")];
         let messages =
             (0..).zip(messages).map(|(id, part)| Message::new(MessageId(id), Role::User, [part]));
         let before = Conversation::new(messages).unwrap();
@@ -239,7 +239,8 @@ mod tests {
         assert_eq!(archive.original("s", &after).unwrap().conversation, before);
         assert!(archive.find(&names[0].handle(), None).is_ok());
         let error = |is_error| {
-            let result = ToolResult { call: "c".into(), text: "t".into(), media: vec![], is_error };
+            let result =
+                ToolResult { call: "c".into(), text: "t".into(), media: Box::default(), is_error };
             Digest::of_all(&Message::new(MessageId(0), Role::Tool, [Part::ToolResult(result)]))
         };
         assert_ne!(error(true), error(false));
@@ -253,7 +254,7 @@ mod tests {
             let messages = before.messages();
             let kept = |range: &[Arc<Message>]| range.iter().map(|one| (**one).clone()).collect();
             let mut now: Vec<Message> = kept(&messages[..from]);
-            let note = Message::new(fork.next_id(), Role::User, [Part::Text("gone".into())]);
+            let note = Message::new(fork.next_id(), Role::User, [Part::text("gone")]);
             now.extend(notes.then_some(note));
             now.extend::<Vec<_>>(kept(&messages[to..]));
             let now = Conversation::new(now).ok()?.with_next_id(fork.next_id());
@@ -305,7 +306,7 @@ mod tests {
                     }
                 }
                 for letter in round.since {
-                    if now.push(Role::User, [Part::Text(letter.into())]).is_ok() {
+                    if now.push(Role::User, [Part::text(letter.to_string())]).is_ok() {
                         said.extend(says(&now).pop());
                     }
                 }

@@ -30,7 +30,7 @@ fn keep(session: &mut Session, before: &str, after: &str) -> Result<Kept, Archiv
 
 fn result(call: &str, text: &str) -> Arc<Message> {
     let result =
-        ToolResult { call: call.into(), text: text.into(), media: vec![], is_error: false };
+        ToolResult { call: call.into(), text: text.into(), media: Box::default(), is_error: false };
     Arc::new(Message::new(MessageId(3), Role::Tool, [Part::ToolResult(result)]))
 }
 
@@ -149,11 +149,8 @@ fn messages_of_the_model_are_found_by_their_handles() {
     let root = tempfile::tempdir().unwrap();
     let archive = archive(root.path());
     let mut session = archive.session("s").unwrap();
-    let user = Arc::new(Message::new(
-        MessageId(0),
-        Role::User,
-        [Part::Text("one".into()), Part::Text("two".into())],
-    ));
+    let user =
+        Arc::new(Message::new(MessageId(0), Role::User, [Part::text("one"), Part::text("two")]));
     let removed = [user, result("c1", "line\nline 2\n"), result("c2", "")];
     assert_eq!(session.keep(&removed).unwrap().messages, 3);
     assert_eq!(session.keep(&removed).unwrap().messages, 0);

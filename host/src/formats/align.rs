@@ -95,7 +95,7 @@ mod tests {
             Some(("image", _)) => {
                 Part::Media(Media { kind: "image/png".into(), tokens: 9, bytes: 0 })
             }
-            _ => Part::Text(word.into()),
+            _ => Part::text(word),
         };
         words.split_whitespace().map(part).collect()
     }

@@ -21,7 +21,7 @@ pub(super) fn anthropic(block: View<'_>, rule: ImageRule) -> Option<Media> {
         ("image", image_tokens(rule, bytes, Detail::Auto))
     };
     let bytes = length(data.as_deref());
-    Some(Media { kind: named.unwrap_or_else(|| kind.to_owned()), tokens, bytes })
+    Some(Media { kind: named.unwrap_or_else(|| kind.to_owned()).into(), tokens, bytes })
 }
 
 /// An `image_url` of OpenAI's format, its address a data URL or not.
@@ -40,7 +40,7 @@ fn image_at(url: &str, detail: Option<&str>, rule: ImageRule) -> Media {
     let is_data = url.starts_with("data:") && url.contains(',');
     let source = if is_data { MediaSource::Base64(url) } else { MediaSource::Remote };
     Media {
-        kind: kind_of_url(url).unwrap_or("image").to_owned(),
+        kind: kind_of_url(url).unwrap_or("image").into(),
         tokens: image_tokens(rule, source, Detail::from_request(detail)),
         bytes: length(is_data.then_some(url)),
     }
@@ -57,7 +57,7 @@ pub(super) fn openai_file(part: View<'_>, rule: ImageRule) -> Option<Part> {
     let data = holder.get("file_data").or_else(|| holder.get("data")).and_then(View::text);
     let source = data.as_deref().map_or(MediaSource::Remote, MediaSource::Base64);
     let (tokens, bytes) = (document_tokens(rule, source), length(data.as_deref()));
-    Some(Part::Media(Media { kind: kind.to_owned(), tokens, bytes }))
+    Some(Part::Media(Media { kind: kind.into(), tokens, bytes }))
 }
 
 /// Data of Gemini's format, in the request (`inlineData`) or elsewhere (`fileData`). What is no image counts as
@@ -73,7 +73,7 @@ pub(super) fn gemini(part: View<'_>, rule: ImageRule) -> Option<Media> {
         false => document_tokens(rule, source),
     };
     let kind = kind.unwrap_or_else(|| "image".to_owned());
-    Some(Media { kind, tokens, bytes: length(data.as_deref()) })
+    Some(Media { kind: kind.into(), tokens, bytes: length(data.as_deref()) })
 }
 
 /// An image, a file or a sound of OpenAI's Responses format: `{"type": "input_image", "image_url": …}`.
@@ -91,13 +91,17 @@ pub(super) fn responses(part: View<'_>, rule: ImageRule) -> Option<Media> {
             let payload = data.as_deref();
             let source = payload.map_or(MediaSource::Remote, MediaSource::Base64);
             let kind = payload.and_then(kind_of_url).unwrap_or("application/pdf").to_owned();
-            Some(Media { kind, tokens: document_tokens(rule, source), bytes: length(payload) })
+            Some(Media {
+                kind: kind.into(),
+                tokens: document_tokens(rule, source),
+                bytes: length(payload),
+            })
         }
         "input_audio" => {
             let data = part.get("input_audio").unwrap_or(part).get("data").and_then(View::text);
             let source = data.as_deref().map_or(MediaSource::Remote, MediaSource::Base64);
             let (tokens, bytes) = (document_tokens(rule, source), length(data.as_deref()));
-            Some(Media { kind: "audio".to_owned(), tokens, bytes })
+            Some(Media { kind: "audio".into(), tokens, bytes })
         }
         _ => None,
     }

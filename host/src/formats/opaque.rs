@@ -15,7 +15,7 @@ pub(super) fn part(block: View<'_>) -> Part {
         }
         _ => None,
     });
-    Part::Opaque(Opaque { kind, text })
+    Part::Opaque(Opaque { kind: kind.into(), text: text.into() })
 }
 
 /// A text that counts what encrypted text of so many base64 characters hides: three bytes for four

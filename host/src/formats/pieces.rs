@@ -77,7 +77,7 @@ pub(super) struct Pieces {
     /// it has not.
     compacted: usize,
     /// Where the newest call of each id stands, once that was asked.
-    calls: OnceLock<HashMap<String, (usize, usize)>>,
+    calls: OnceLock<HashMap<Box<str>, (usize, usize)>>,
     /// In the order of their results, which is that of the messages on the wire, too.
     companions: Vec<Companion>,
     /// The first message on the wire whose role is `tool`.
@@ -126,18 +126,17 @@ impl Pieces {
             self.push(piece);
             return;
         };
+        let mut texts = vec![std::mem::take(&mut result.text)];
+        let mut media = std::mem::take(&mut result.media).into_vec();
         for part in &*piece.parts {
             match part {
-                Part::Media(media) => result.media.push(media.clone()),
-                Part::Opaque(opaque) => {
-                    if !result.text.is_empty() {
-                        result.text.push('\n');
-                    }
-                    result.text.push_str(&opaque.text);
-                }
+                Part::Media(medium) => media.push(medium.clone()),
+                Part::Opaque(opaque) => texts.push(opaque.text.clone()),
                 _ => {}
             }
         }
+        texts.retain(|text| !text.is_empty());
+        (result.text, result.media) = (joined(texts), media.into());
         let message = Message::new(MessageId(u64::MAX), piece.role, Arc::clone(&piece.parts));
         self.companions.push(Companion { piece, message, of });
     }
@@ -203,7 +202,7 @@ impl Pieces {
         for part in behind.iter().flat_map(|piece| &*piece.parts) {
             match part {
                 Part::ToolCall(call) => *called.entry(&call.id).or_default() += 1,
-                Part::ToolResult(result) => match called.get_mut(result.call.as_str()) {
+                Part::ToolResult(result) => match called.get_mut(&*result.call) {
                     Some(open) if *open > 0 => *open -= 1,
                     _ => drop(wanted.insert(&result.call)),
                 },
@@ -214,10 +213,10 @@ impl Pieces {
         for (at, piece) in before.iter().enumerate().filter(|_| !wanted.is_empty()) {
             for part in &*piece.parts {
                 match part {
-                    Part::ToolCall(call) if wanted.contains(call.id.as_str()) => {
+                    Part::ToolCall(call) if wanted.contains(&*call.id) => {
                         open.insert(&call.id, at);
                     }
-                    Part::ToolResult(result) => drop(open.remove(result.call.as_str())),
+                    Part::ToolResult(result) => drop(open.remove(&*result.call)),
                     _ => {}
                 }
             }
@@ -451,9 +450,9 @@ pub(super) fn is_said(part: &Part) -> bool {
 }
 
 /// The texts of a result, a line or more each. A lone one, the usual case, is not copied.
-pub(super) fn joined(mut texts: Vec<String>) -> String {
+pub(super) fn joined(mut texts: Vec<Box<str>>) -> Box<str> {
     match texts.as_slice() {
         [_] => texts.swap_remove(0),
-        _ => texts.join("\n"),
+        _ => texts.join("\n").into(),
     }
 }

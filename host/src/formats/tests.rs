@@ -30,7 +30,7 @@ fn repaired(json: &str) -> (Vec<String>, String) {
 /// One line for each message: role, then its parts.
 fn drawn(document: &Document) -> Vec<String> {
     let part = |part: &Part| match part {
-        Part::Text(text) => text.clone(),
+        Part::Text(text) => text.to_string(),
         Part::Reasoning(of) => format!("think{}({})", if of.signed { "!" } else { "" }, of.text),
         Part::Media(media) => format!("{}={}", media.kind, media.tokens),
         Part::ToolCall(call) => format!("call {} {}{}", call.id, call.name, call.arguments),

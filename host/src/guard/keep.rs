@@ -325,7 +325,7 @@ mod tests {
         let archive = Archive::at(folder.path(), ArchiveOptions::default());
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_time().max_blocking_threads(1).build().unwrap();
-        let message = Message::new(MessageId(1), Role::User, [Part::Text("a".into())]);
+        let message = Message::new(MessageId(1), Role::User, [Part::text("a")]);
         let handle = Digest::of_message(&message).handle();
         let (free, taken) = mpsc::channel::<()>();
         let keeper = Keeper::new("one");

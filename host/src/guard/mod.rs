@@ -13,10 +13,10 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let guard = Guard::new(Policy::of(&Config::default(), Some("gpt-4o"))?);
 //! let session = guard.session("demo");
-//! session.push(Role::User, [Part::Text("Why does the build fail?".into())])?;
+//! session.push(Role::User, [Part::text("Why does the build fail?")])?;
 //! let ready = session.before_call(None).await?;
 //! // Send `session.conversation()` to the model; say what it answered, and what the provider counted for that.
-//! session.after_call(&ready, [Part::Text("A test fails.".into())], None)?;
+//! session.after_call(&ready, [Part::text("A test fails.")], None)?;
 //! assert_eq!(session.conversation().len(), 2);
 //! # Ok(())
 //! # }

@@ -208,7 +208,15 @@ impl Session {
     ) -> Result<MessageId, SessionError> {
         let text = self.capped(tool, output).await;
         let (call, media) = (call.to_owned(), Vec::<Media>::new());
-        self.push(Role::Tool, [Part::ToolResult(ToolResult { call, text, media, is_error })])
+        self.push(
+            Role::Tool,
+            [Part::ToolResult(ToolResult {
+                call: call.into(),
+                text: text.into(),
+                media: media.into(),
+                is_error,
+            })],
+        )
     }
 
     /// The output of `tool`, capped, for an agent that appends it itself. Needs a tokio runtime.

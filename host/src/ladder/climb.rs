@@ -37,7 +37,7 @@ const MOST_ROUNDS_FOR_BYTES: usize = 16;
 /// let compactor = Compactor::new(Arc::new(Approximate), Budget::new(128_000, 8_192, 90_000, 50_000)?)
 ///     .rung(Rung::new("sliding-window", SlidingWindow::default()));
 /// let mut conversation = Conversation::default();
-/// conversation.push(Role::User, [Part::Text("hello".into())])?;
+/// conversation.push(Role::User, [Part::text("hello")])?;
 /// let compaction = compactor.compact(conversation).await;
 /// assert_eq!(compaction.outcome, Outcome::BelowTrigger);
 /// # Ok(())

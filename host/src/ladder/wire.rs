@@ -195,7 +195,7 @@ mod tests {
     fn the_densest_messages_decide_how_many_tokens_take_bytes_along() {
         let mut conversation =
             notation::conversation("system sx4000\nuser go\nassistant wordx4000");
-        conversation.push(Role::User, [Part::Text("next".into())]).unwrap();
+        conversation.push(Role::User, [Part::text("next")]).unwrap();
         let tokens = |conversation: &Conversation, excess| {
             let protection = Protection::of(conversation.messages(), &conversation.outline(), &[]);
             tokens_for(excess, conversation, &protection, &Approximate)

@@ -48,7 +48,7 @@ pub struct Became {
 /// let mut conversation = Conversation::default();
 /// for text in ["Why?", "Because.", "And now?"] {
 ///     let role = if text == "Because." { Role::Assistant } else { Role::User };
-///     conversation.push(role, [Part::Text(text.into())])?;
+///     conversation.push(role, [Part::text(text)])?;
 /// }
 /// let mut fates = Fates::of(&conversation);
 /// assert!(fates.changed().is_empty());
@@ -189,7 +189,7 @@ mod tests {
 
     fn message(id: u64, text: &str) -> Message {
         let role = if id % 2 == 1 { Role::Assistant } else { Role::User };
-        Message::new(MessageId(id), role, [Part::Text(text.into())])
+        Message::new(MessageId(id), role, [Part::text(text)])
     }
 
     fn conversation(messages: &[(u64, &str)]) -> Conversation {

@@ -18,7 +18,7 @@
 //! let mut conversation = Conversation::default();
 //! for turn in 0..40 {
 //!     conversation.push(Role::User, [Part::Text(format!("What does src/part{turn}.rs do? {}", "word ".repeat(50)))])?;
-//!     conversation.push(Role::Assistant, [Part::Text("It does nothing.".into())])?;
+//!     conversation.push(Role::Assistant, [Part::text("It does nothing.")])?;
 //! }
 //! let ladder = Compactor::new(Arc::new(Approximate), Budget::new(2_000, 0, 1_500, 1_000)?)
 //!     .rung(Rung::new("tool-results", ToolResults::default()))

@@ -67,13 +67,13 @@ fn capped(recorded: &Conversation, truncator: &Truncator) -> Conversation {
     let mut tools: HashMap<&str, &str> = HashMap::new();
     let mut capped = Conversation::default();
     for message in recorded.messages() {
-        tools.extend(message.calls().map(|(_, call)| (call.id.as_str(), call.name.as_str())));
+        tools.extend(message.calls().map(|(_, call)| (&*call.id, &*call.name)));
         let cut = message.result().and_then(|(at, result)| {
-            let tool = tools.get(result.call.as_str()).copied();
+            let tool = tools.get(&*result.call).copied();
             let cut = truncator.truncate(tool, result.text.as_bytes());
             cut.cut.as_ref()?;
             let mut parts = message.parts().to_vec();
-            let result = ToolResult { text: cut.text.into_owned(), ..result.clone() };
+            let result = ToolResult { text: cut.text.into_owned().into(), ..result.clone() };
             parts[at] = Part::ToolResult(result);
             Some(parts)
         });

@@ -26,7 +26,7 @@
 //! let path = folder.path().join("demo.jsonl");
 //! let guard = Guard::new(Policy::of(&Config::default(), Some("gpt-4o"))?);
 //! let session = guard.logged("demo", SessionLog::open(&path)?);
-//! session.push(Role::User, [Part::Text("Why does the build fail?".into())])?;
+//! session.push(Role::User, [Part::text("Why does the build fail?")])?;
 //! drop(session); // However it ends.
 //!
 //! let opened = SessionLog::open(&path)?;

@@ -99,7 +99,7 @@ impl Written {
         assert_same(&opened.recorded, &recorded);
         assert!(opened.torn.is_none() && !opened.recorded.is_torn);
         let next = opened.recorded.conversation.next_id();
-        let record = Message::new(next, Role::Other, [Part::Text("on".into())]);
+        let record = Message::new(next, Role::Other, [Part::text("on")]);
         opened.log.pushed(&record).unwrap();
         let read = SessionLog::read(&path).unwrap().conversation;
         assert_eq!(read.len(), recorded.conversation.len() + 1);
@@ -213,7 +213,7 @@ fn any_byte_may_be_the_last() {
     }
     let now = written.opened.recorded.conversation.clone();
     written.compact(compacted(&now, 1, 0.5));
-    written.push(&Message::new(MessageId(0), Role::User, [Part::Text("And now?".into())]));
+    written.push(&Message::new(MessageId(0), Role::User, [Part::text("And now?")]));
     written.replace(notation::conversation("user another\nassistant one"));
     let more = "user another\nassistant one\nuser two\nassistant three";
     written.replace(notation::conversation(more));
@@ -261,7 +261,7 @@ fn one_at_a_time_writes_and_anybody_reads() {
     let Opened { mut log, .. } = SessionLog::open(&path).unwrap();
     let in_use = LogError::InUse { path: path.clone() };
     assert_eq!(SessionLog::open(&path).unwrap_err(), in_use);
-    log.pushed(&Message::new(MessageId(0), Role::User, [Part::Text("a".into())])).unwrap();
+    log.pushed(&Message::new(MessageId(0), Role::User, [Part::text("a")])).unwrap();
     assert_eq!(SessionLog::read(&path).unwrap().conversation.len(), 1);
     drop(log);
     assert_eq!(SessionLog::open(&path).unwrap().recorded.conversation.len(), 1);
@@ -374,7 +374,7 @@ fn a_reader_in_a_loop_sees_nothing_but_whole_lines() {
             for id in 0..400 {
                 // Longer than what a system moves at once.
                 let text = "word ".repeat(if id % 7 == 0 { 40_000 } else { 20 });
-                log.pushed(&Message::new(MessageId(id), Role::User, [Part::Text(text)])).unwrap();
+                log.pushed(&Message::new(MessageId(id), Role::User, [Part::text(text)])).unwrap();
             }
         });
         let mut seen = 0;
@@ -397,7 +397,7 @@ fn after_a_disk_that_failed_nothing_is_added_until_it_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let mut log = SessionLog::open(&path).unwrap().log;
-    let said = |id| Message::new(MessageId(id), Role::User, [Part::Text("a".into())]);
+    let said = |id| Message::new(MessageId(id), Role::User, [Part::text("a")]);
     let what = log.unsynced().unwrap().unwrap();
     what.sync().unwrap();
     log.note_synced(&what, Ok(())).unwrap();

@@ -76,8 +76,8 @@ pub(super) fn texts(document: &Document, role: Role) -> Vec<String> {
 
 fn text(message: &Message) -> String {
     let texts = message.parts().iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        Part::ToolResult(result) => Some(result.text.as_str()),
+        Part::Text(text) => Some(&**text),
+        Part::ToolResult(result) => Some(&*result.text),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("|")
@@ -133,7 +133,7 @@ fn what_comes_is_a_request_that_a_provider_takes() {
                 .messages()
                 .iter()
                 .flat_map(|message| {
-                    message.calls().map(|(_, call)| call.id.clone()).collect::<Vec<_>>()
+                    message.calls().map(|(_, call)| call.id.to_string()).collect::<Vec<_>>()
                 })
                 .collect();
             let distinct: HashSet<&String> = ids.iter().collect();

@@ -59,7 +59,7 @@ fn compact(place: &Place, format: Format, json: &str, share: u64) -> String {
         let handle = handle.trim_matches('`').rsplit(' ').next().unwrap();
         let found = place.archive.find(handle, None).unwrap();
         if let Some((_, result)) = message.result().filter(|(_, result)| !result.text.is_empty()) {
-            assert_eq!(found.text, result.text);
+            assert_eq!(found.text, *result.text);
         }
     }
     after

@@ -11,7 +11,7 @@ fn essence(conversation: &Conversation) -> Vec<(Role, String)> {
         json.filter(Value::is_object).unwrap_or_else(|| json!({ "arguments": text }))
     };
     let part = |(role, part): (Role, Part)| match part {
-        Part::Text(text) => Some((role, text)),
+        Part::Text(text) => Some((role, text.into())),
         Part::ToolCall(call) => {
             Some((role, format!("{} {}", call.name, arguments(&call.arguments))))
         }

@@ -18,7 +18,7 @@ fn are_found(archive: &Archive, session: &str, removed: &[Arc<Message>]) {
     let mut found = 0;
     for (message, result) in results {
         let handle = Digest::of_message(message).handle();
-        assert_eq!(archive.find(&handle, Some(session)).unwrap().text, result.text);
+        assert_eq!(archive.find(&handle, Some(session)).unwrap().text, *result.text);
         found += 1;
     }
     assert!(found > 5, "{found}");
@@ -43,9 +43,10 @@ async fn settled(file: &Path, least: u64) -> u64 {
 
 fn step(session: &Session, number: usize) {
     let id = format!("more{number}");
-    let call = ToolCall { id: id.clone(), name: "read".into(), arguments: "{}".into() };
+    let call = ToolCall { id: id.clone().into(), name: "read".into(), arguments: "{}".into() };
     let text = format!("{number} {}", "word".repeat(80));
-    let result = ToolResult { call: id, text, media: Vec::new(), is_error: false };
+    let result =
+        ToolResult { call: id.into(), text: text.into(), media: Box::default(), is_error: false };
     session.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
     session.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
 }
@@ -65,7 +66,12 @@ async fn compacted(session: &Session, first: usize) -> Vec<Arc<Message>> {
 async fn compacted_at_once(session: &Session) -> Vec<Arc<Message>> {
     let text = "word ".repeat(60_000);
     let call = ToolCall { id: "large".into(), name: "read".into(), arguments: "{}".into() };
-    let result = ToolResult { call: "large".into(), text, media: Vec::new(), is_error: false };
+    let result = ToolResult {
+        call: "large".into(),
+        text: text.into(),
+        media: Box::default(),
+        is_error: false,
+    };
     session.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
     session.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
     session.before_call(None).await.unwrap().compaction.unwrap().removed
@@ -186,12 +192,13 @@ async fn what_was_archived_ahead_and_is_gone_is_archived_again() {
     let guard = Guard::new(policy(WINDOW, Arc::new(Approximate)).with_archive(archive.clone()));
     let session = guard.resume("one", steps(150));
     assert!(session.before_call(None).await.unwrap().compaction.is_none());
-    settled(&folder.path().join("archive/one.jsonl"), 10_000).await;
+    session.sync().await.unwrap();
     std::fs::remove_dir_all(folder.path().join("archive")).unwrap();
     // What comes ahead from here on makes the file anew, with nothing of before in it.
     step(&session, 0);
     assert!(session.before_call(None).await.unwrap().compaction.is_none());
-    settled(&folder.path().join("archive/one.jsonl"), 100).await;
+    session.sync().await.unwrap();
+    assert!(folder.path().join("archive/one.jsonl").is_file());
     let removed = compacted(&session, 1).await;
     are_found(&archive, "one", &removed);
 

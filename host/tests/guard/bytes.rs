@@ -18,11 +18,20 @@ fn pictured(steps: usize, words: usize) -> Conversation {
     for step in 0..steps {
         let id = format!("c{step}");
         let (name, arguments) = ("screenshot".to_owned(), "{}".to_owned());
-        let call = Part::ToolCall(ToolCall { id: id.clone(), name, arguments });
+        let call = Part::ToolCall(ToolCall {
+            id: id.clone().into(),
+            name: name.into(),
+            arguments: arguments.into(),
+        });
         conversation.push(Role::Assistant, [call]).unwrap();
         let media = vec![Media { kind: "image/png".into(), tokens: 1_105, bytes: IMAGE }];
         let text = "word ".repeat(words);
-        let result = Part::ToolResult(ToolResult { call: id, text, media, is_error: false });
+        let result = Part::ToolResult(ToolResult {
+            call: id.into(),
+            text: text.into(),
+            media: media.into(),
+            is_error: false,
+        });
         conversation.push(Role::Tool, [result]).unwrap();
     }
     conversation
@@ -121,7 +130,7 @@ fn any_number_of_rounds_may_bring_too_few_bytes() {
     let mut start = steps(200);
     let image = Part::Media(Media { kind: "image/png".into(), tokens: 1_105, bytes: MOST });
     start.push(Role::User, [image]).unwrap();
-    start.push(Role::Assistant, [Part::Text("I see.".into())]).unwrap();
+    start.push(Role::Assistant, [Part::text("I see.")]).unwrap();
     let done = compact(&compactor().rung(Rung::new("one-by-one", OneByOne)), start);
     assert!(matches!(done.outcome, Outcome::Partial { over_by: 0, over_by_bytes: 1.., .. }));
     assert!(done.rungs[0].rounds > 150, "{:?}", done.rungs[0]);
@@ -165,10 +174,15 @@ async fn a_session_keeps_both_limits_and_asks_again_only_after_growth() {
     for step in 0..100 {
         let id = format!("more{step}");
         let (name, arguments) = ("screenshot".to_owned(), "{}".to_owned());
-        let call = Part::ToolCall(ToolCall { id: id.clone(), name, arguments });
+        let call = Part::ToolCall(ToolCall {
+            id: id.clone().into(),
+            name: name.into(),
+            arguments: arguments.into(),
+        });
         session.push(Role::Assistant, [call]).unwrap();
         let media = vec![Media { kind: "image/png".into(), tokens: 1_105, bytes: IMAGE }];
-        let result = ToolResult { call: id, text: "ok".into(), media, is_error: false };
+        let result =
+            ToolResult { call: id.into(), text: "ok".into(), media: media.into(), is_error: false };
         session.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
         let before = session.conversation().wire_bytes();
         let done = session.before_call(None).await.unwrap().compaction;
@@ -184,7 +198,7 @@ async fn a_session_keeps_both_limits_and_asks_again_only_after_growth() {
     let first = session.before_call(None).await.unwrap().compaction.unwrap();
     assert!(!first.outcome.fits());
     assert!(session.before_call(None).await.unwrap().compaction.is_none());
-    session.push(Role::Assistant, [Part::Text("I see.".into())]).unwrap();
+    session.push(Role::Assistant, [Part::text("I see.")]).unwrap();
     assert!(session.before_call(None).await.unwrap().compaction.is_none());
     session.push(Role::User, shown(2)).unwrap();
     assert!(session.before_call(None).await.unwrap().compaction.is_some());

@@ -49,7 +49,7 @@ async fn session(guard: &Guard) -> Session {
     assert!(session.before_call(None).await.unwrap().compaction.is_some());
     for text in ["row\n", "line\n"] {
         let id = text.trim().to_owned();
-        let call = ToolCall { id: id.clone(), name: "shell".into(), arguments: "{}".into() };
+        let call = ToolCall { id: id.clone().into(), name: "shell".into(), arguments: "{}".into() };
         session.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
         let output = text.repeat(50_000).into_bytes();
         session.tool_result(&id, "shell", output, false).await.unwrap();

@@ -45,8 +45,8 @@ async fn whatever_happens_to_a_conversation_is_in_its_log_when_it_is_acknowledge
     let path = folder.path().join("s.jsonl");
     let guard = Guard::new(small());
     let session = guard.logged("one", SessionLog::open(&path).unwrap());
-    session.push(Role::System, [Part::Text("You mend things.".into())]).unwrap();
-    session.push(Role::User, [Part::Text("Make all tests pass.".into())]).unwrap();
+    session.push(Role::System, [Part::text("You mend things.")]).unwrap();
+    session.push(Role::User, [Part::text("Make all tests pass.")]).unwrap();
     check(&session, &path);
     let mut compactions = 0;
     for index in 0..40 {
@@ -74,7 +74,7 @@ async fn whatever_happens_to_a_conversation_is_in_its_log_when_it_is_acknowledge
         session.replace(other).unwrap();
         check(&session, &path);
     }
-    session.push(Role::User, [Part::Text("And the docs.".into())]).unwrap();
+    session.push(Role::User, [Part::text("And the docs.")]).unwrap();
     session.sync().await.unwrap();
     let (now, next) = session.read(|now| (now.clone(), now.next_id()));
     drop(session);
@@ -82,7 +82,7 @@ async fn whatever_happens_to_a_conversation_is_in_its_log_when_it_is_acknowledge
     assert_eq!(opened.recorded.conversation.next_id(), next);
     let session = guard.logged("one", opened);
     assert_eq!(session.conversation(), now);
-    session.push(Role::Assistant, [Part::Text("I see.".into())]).unwrap();
+    session.push(Role::Assistant, [Part::text("I see.")]).unwrap();
     check(&session, &path);
 }
 
@@ -103,7 +103,7 @@ async fn what_is_appended_during_a_compaction_is_logged_once_and_a_replacement_w
         }
         match is_late {
             false => {
-                session.push(Role::User, [Part::Text("And the docs.".into())]).unwrap();
+                session.push(Role::User, [Part::text("And the docs.")]).unwrap();
             }
             true => session.replace(steps(2)).unwrap(),
         }
@@ -266,8 +266,8 @@ fn of_several_that_append_and_compact_none_loses_what_another_was_told() {
         // As a process of its own: it has the file for one message.
         for index in 0..EACH {
             let session = Guard::new(small()).logged("shared", when_free());
-            session.push(Role::User, [Part::Text(said(writer, index))]).unwrap();
-            session.push(Role::Assistant, [Part::Text("I see.".into())]).unwrap();
+            session.push(Role::User, [Part::text(said(writer, index))]).unwrap();
+            session.push(Role::Assistant, [Part::text("I see.")]).unwrap();
             if index % 3 == 0 {
                 runtime.block_on(session.before_call(None)).unwrap();
             }

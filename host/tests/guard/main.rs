@@ -59,7 +59,7 @@ fn outputs() -> Vec<String> {
             Document::read(std::fs::read(folder.join(name)).unwrap(), &ReadOptions::default())
                 .unwrap();
         let messages = document.conversation().messages().iter();
-        outputs.extend(messages.filter_map(|message| Some(message.result()?.1.text.clone())));
+        outputs.extend(messages.filter_map(|message| Some(message.result()?.1.text.to_string())));
     }
     assert!(outputs.len() > 100);
     outputs
@@ -97,7 +97,7 @@ async fn what_is_appended_during_a_compaction_is_kept_and_a_second_call_waits_fo
     while begun.load(Ordering::Relaxed) == 0 {
         tokio::task::yield_now().await;
     }
-    let more = session.push(Role::User, [Part::Text("And the docs.".into())]).unwrap();
+    let more = session.push(Role::User, [Part::text("And the docs.")]).unwrap();
     gate.add_permits(2);
     let mut compactions = 0;
     for call in calls {
@@ -107,7 +107,7 @@ async fn what_is_appended_during_a_compaction_is_kept_and_a_second_call_waits_fo
     let now = session.conversation();
     assert!(now.len() < 40 && Outline::of(now.messages()).is_ok());
     assert_eq!(now.messages().last().map(|message| message.id()), Some(more));
-    session.push(Role::Assistant, [Part::Text("I see.".into())]).unwrap();
+    session.push(Role::Assistant, [Part::text("I see.")]).unwrap();
 }
 
 #[tokio::test]
@@ -234,7 +234,7 @@ async fn what_is_given_up_is_in_the_archive_before_it_is_gone() {
     let results = removed.iter().filter_map(|message| Some((message, message.result()?.1)));
     for (message, result) in results {
         let handle = Digest::of_message(message).handle();
-        assert_eq!(archive.find(&handle, Some("code")).unwrap().text, result.text);
+        assert_eq!(archive.find(&handle, Some("code")).unwrap().text, *result.text);
     }
 
     // Where nothing can be kept, nothing is given up.

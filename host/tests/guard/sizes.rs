@@ -67,9 +67,9 @@ async fn run(
     let outputs = outputs();
     let mut said = Vec::new();
     let last = |now: &Conversation| now.messages().last().cloned();
-    session.push(Role::System, [Part::Text("You mend things.".into())]).unwrap();
+    session.push(Role::System, [Part::text("You mend things.")]).unwrap();
     said.extend(session.read(last));
-    session.push(Role::User, [Part::Text("Make all tests pass.".into())]).unwrap();
+    session.push(Role::User, [Part::text("Make all tests pass.")]).unwrap();
     said.extend(session.read(last));
     let mut all = Vec::new();
     for index in 0..steps {
@@ -84,8 +84,12 @@ async fn run(
         let id = format!("call_{index}");
         let arguments = format!(r#"{{"command":"make test-{index}"}}"#);
         let parts = [
-            Part::Text("The next one.".into()),
-            Part::ToolCall(ToolCall { id: id.clone(), name: "shell".into(), arguments }),
+            Part::text("The next one."),
+            Part::ToolCall(ToolCall {
+                id: id.clone().into(),
+                name: "shell".into(),
+                arguments: arguments.into(),
+            }),
         ];
         let reply =
             Message::new(MessageId(u64::MAX - index as u64), Role::Assistant, parts.clone());
@@ -223,7 +227,7 @@ async fn most_checks_count_nothing() {
     let counter = Arc::new(Asked(AtomicUsize::new(0)));
     let guard = Guard::new(policy(200_000, Arc::clone(&counter) as _));
     let session = guard.session("long");
-    session.push(Role::User, [Part::Text("Make all tests pass.".into())]).unwrap();
+    session.push(Role::User, [Part::text("Make all tests pass.")]).unwrap();
     let outputs = outputs();
     let (mut silent, mut size, steps) = (0, 1_000, 400);
     for index in 0..steps {
@@ -235,7 +239,11 @@ async fn most_checks_count_nothing() {
         }
         let id = format!("call_{index}");
         let name = "shell".to_owned();
-        let parts = [Part::ToolCall(ToolCall { id: id.clone(), name, arguments: "{}".into() })];
+        let parts = [Part::ToolCall(ToolCall {
+            id: id.clone().into(),
+            name: name.into(),
+            arguments: "{}".into(),
+        })];
         session.after_call(&call, parts, Some(Usage { input: size, output: 8 })).unwrap();
         // Of the length that results have in sessions where they are capped.
         let output = &outputs[index % outputs.len()];

@@ -18,7 +18,7 @@ async fn results(guard: &Guard) -> Vec<Conversation> {
             for step in 0..200 {
                 session.before_call(None).await.unwrap();
                 let (id, name, arguments) = (format!("c{step}"), "shell".into(), "{}".into());
-                let call = brute_core::ToolCall { id: id.clone(), name, arguments };
+                let call = brute_core::ToolCall { id: id.clone().into(), name, arguments };
                 session.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
                 let output = format!("{step} ").repeat(200).into_bytes();
                 session.tool_result(&id, "shell", output, false).await.unwrap();

@@ -110,7 +110,7 @@ pub(crate) async fn walk(session: &Conversation, compactor: Compactor, times: us
     let mut trigger = Trigger::default();
     let mut conversation = Conversation::default();
     let mut compactions = Vec::new();
-    let mut tools: HashMap<String, String> = HashMap::new();
+    let mut tools: HashMap<Box<str>, Box<str>> = HashMap::new();
     for (said, message) in session.messages().iter().enumerate() {
         let is_due = message.role() == Role::Assistant
             && trigger.is_due(&budget, &mut conversation, &*counter);
@@ -149,7 +149,7 @@ pub(crate) async fn walk(session: &Conversation, compactor: Compactor, times: us
         let mut parts = message.parts().to_vec();
         for part in &mut parts {
             if let Part::ToolResult(result) = part {
-                let tool = tools.get(&result.call).map(String::as_str);
+                let tool = tools.get(&result.call).map(|tool| &**tool);
                 let cut = level_one.truncate(tool, result.text.as_bytes());
                 *part = Part::ToolResult(ToolResult { text: cut.text.into(), ..result.clone() });
             }

@@ -41,10 +41,12 @@ fn session(results: &[&str]) -> Conversation {
     let mut conversation = notation::conversation("user go");
     for (index, text) in results.iter().enumerate() {
         let (id, name, arguments) = (format!("c{index}"), "read".to_owned(), "{}".to_owned());
-        let call = ToolCall { id: id.clone(), name, arguments };
+        let call =
+            ToolCall { id: id.clone().into(), name: name.into(), arguments: arguments.into() };
         conversation.push(Role::Assistant, [Part::ToolCall(call)]).unwrap();
         let (text, media) = ((*text).to_owned(), Vec::new());
-        let result = ToolResult { call: id, text, media, is_error: false };
+        let result =
+            ToolResult { call: id.into(), text: text.into(), media: media.into(), is_error: false };
         conversation.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
     }
     conversation
@@ -52,7 +54,7 @@ fn session(results: &[&str]) -> Conversation {
 
 fn texts(conversation: &Conversation) -> Vec<String> {
     let results = conversation.messages().iter().filter_map(|message| message.result());
-    results.map(|(_, result)| result.text.clone()).collect()
+    results.map(|(_, result)| result.text.to_string()).collect()
 }
 
 /// Which results carry a notice: `x` does.
@@ -278,8 +280,8 @@ fn media_placeholders_and_protected_results_stay() {
     );
     let cleared = Mark { kind: MarkKind::Cleared, count: 9 }.write(&lines(1_000));
     let messages = start.messages().iter().map(|message| match message.result() {
-        Some((_, result)) if result.call == "d" => {
-            let result = ToolResult { text: cleared.clone(), ..result.clone() };
+        Some((_, result)) if result.call == "d".into() => {
+            let result = ToolResult { text: cleared.clone().into(), ..result.clone() };
             Message::new(message.id(), Role::Tool, [Part::ToolResult(result)])
         }
         _ => (**message).clone(),

@@ -108,7 +108,7 @@ fn what_would_be_empty_stays() {
     let blank = start.messages().iter().map(|message| {
         let mut parts = message.parts().to_vec();
         if let [Part::Reasoning(_)] = parts[..] {
-            parts.push(Part::Text(" \n".into()));
+            parts.push(Part::text(" \n"));
         }
         brute_core::Message::new(message.id(), message.role(), parts)
     });

@@ -49,7 +49,8 @@ fn session(steps: &[(&str, &str, &str)]) -> Conversation {
             (format!("c{index}"), (*tool).to_owned(), (*arguments).to_owned());
         conversation.push(Role::Assistant, [call(&id, &name, &arguments)]).unwrap();
         let is_error = text.starts_with('!');
-        let result = ToolResult { call: id, text: (*text).to_owned(), media: Vec::new(), is_error };
+        let result =
+            ToolResult { call: id.into(), text: (*text).into(), media: Box::default(), is_error };
         conversation.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
     }
     conversation
@@ -175,8 +176,8 @@ fn images_are_not_told_by_their_text() {
     let mut start = session(&[("read", r#"{"path":"a.png"}"#, "image"); 2]);
     let media = vec![Media { kind: "image/png".into(), tokens: 900, bytes: 0 }];
     let with_media = start.messages().iter().map(|message| match message.result() {
-        Some((_, result)) if result.text == "image" => {
-            let result = ToolResult { media: media.clone(), ..result.clone() };
+        Some((_, result)) if result.text == "image".into() => {
+            let result = ToolResult { media: media.clone().into(), ..result.clone() };
             brute_core::Message::new(message.id(), Role::Tool, [Part::ToolResult(result)])
         }
         _ => (**message).clone(),
@@ -350,11 +351,11 @@ fn with_few_files(conversation: &Conversation) -> Conversation {
                 let offset = ["", r#","offset":5"#, r#","offset":5,"limit":9"#]
                     [call.arguments.len() % 7 % 3];
                 let arguments = format!("{{\"path\":{:?}{offset}}}", few(&call.arguments));
-                Part::ToolCall(ToolCall { arguments, ..call.clone() })
+                Part::ToolCall(ToolCall { arguments: arguments.into(), ..call.clone() })
             }
             Part::ToolResult(result) if result.text.len() < 3_000 => {
                 let text = lines(0, 20 + result.text.len() % 3);
-                Part::ToolResult(ToolResult { text, ..result.clone() })
+                Part::ToolResult(ToolResult { text: text.into(), ..result.clone() })
             }
             part => part.clone(),
         };

@@ -69,7 +69,7 @@ fn oldest_first_and_no_more_than_needed() {
 fn the_note_says_what_it_was() {
     let after = run(&StripMedia::default(), &notation::conversation(SESSION), 1);
     let text = |message: usize, part: usize| match &after.messages()[message].parts()[part] {
-        Part::Text(text) | Part::ToolResult(ToolResult { text, .. }) => text.as_str(),
+        Part::Text(text) | Part::ToolResult(ToolResult { text, .. }) => text,
         _ => "",
     };
     assert_eq!(text(0, 1), "[image/png (1000 tokens) was removed here.]");
@@ -173,7 +173,7 @@ fn protected_results_and_the_texts_that_a_code_covers_stay() {
     let messages = start.messages().iter().map(|message| match message.result() {
         Some((_, result)) => {
             let text = result.text.replace("CUT image", &cut).replace("CLEARED image", &cleared);
-            let result = ToolResult { text, ..result.clone() };
+            let result = ToolResult { text: text.into(), ..result.clone() };
             Message::new(message.id(), message.role(), [Part::ToolResult(result)])
         }
         None => (**message).clone(),

@@ -301,7 +301,7 @@ fn every_second_pass_folds_the_note_of_the_first() {
     for _ in 0..40 {
         for _ in 0..3 {
             let text = format!("step{pushed} {}", "word ".repeat(80));
-            conversation.push(Role::Assistant, [Part::Text(text)]).unwrap();
+            conversation.push(Role::Assistant, [Part::text(text)]).unwrap();
             pushed += 1;
         }
         conversation = run(2, &conversation, 500);
@@ -319,14 +319,14 @@ fn every_second_pass_folds_the_note_of_the_first() {
 fn a_count_that_overflows_is_the_largest() {
     let note = Mark { kind: MarkKind::Note, count: u64::MAX }.write("gone");
     let mut conversation =
-        Conversation::new([Message::new(MessageId(0), Role::User, [Part::Text(note)])]).unwrap();
+        Conversation::new([Message::new(MessageId(0), Role::User, [Part::text(note)])]).unwrap();
     for (role, text) in [
         (Role::User, "word ".repeat(100)),
         (Role::Assistant, "ok".into()),
         (Role::User, "task".into()),
         (Role::Assistant, "done".into()),
     ] {
-        conversation.push(role, [Part::Text(text)]).unwrap();
+        conversation.push(role, [Part::text(text)]).unwrap();
     }
     let after = run(1, &conversation, 1);
     assert_eq!(shape(&after), format!("note:{} task done", u64::MAX));

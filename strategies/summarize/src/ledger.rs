@@ -256,7 +256,7 @@ mod tests {
         );
         assert_eq!(ledger(&conversation).section("", 2, &words), "");
         let text = Mark { kind: MarkKind::Summary, count: 3 }.write(&told);
-        let summary = Message::new(brute_core::MessageId(0), Role::User, [Part::Text(text)]);
+        let summary = Message::new(brute_core::MessageId(0), Role::User, [Part::text(text)]);
         let again = ledger(&Conversation::new([summary]).unwrap()).section("", 99, &words);
         let sorted = |text: &str| {
             let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
@@ -286,7 +286,7 @@ mod tests {
             let result = brute_core::ToolResult {
                 call: "c".into(),
                 text: "so".into(),
-                media: vec![],
+                media: Box::default(),
                 is_error: failed,
             };
             let messages =

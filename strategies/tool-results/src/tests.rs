@@ -37,12 +37,12 @@ fn results(conversation: &Conversation) -> Vec<&ToolResult> {
 fn cleared(conversation: &Conversation) -> String {
     let is_cleared = |result: &&&ToolResult| Mark::read(&result.text).is_some();
     let results = results(conversation);
-    results.iter().filter(is_cleared).map(|result| result.call.as_str()).collect()
+    results.iter().filter(is_cleared).map(|result| &*result.call).collect()
 }
 
 fn text_of(conversation: &Conversation, call: &str) -> String {
     let results = results(conversation);
-    results.iter().find(|result| result.call == call).unwrap().text.clone()
+    results.iter().find(|result| result.call == call.into()).unwrap().text.to_string()
 }
 
 /// 400 words are 500 tokens.
@@ -219,15 +219,20 @@ fn the_place_of_the_full_text_of_a_truncated_result_is_not_lost() {
     let text = truncate(text.as_bytes(), &Limits::default(), &Disk).into_text().into_owned();
     let call = |id: &str| {
         let (id, name) = (id.to_owned(), "read".to_owned());
-        vec![Part::ToolCall(ToolCall { id, name, arguments: "{}".into() })]
+        vec![Part::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments: "{}".into() })]
     };
     let result = |id: &str, text: &str| {
         let (call, text) = (id.to_owned(), text.to_owned());
-        vec![Part::ToolResult(ToolResult { call, text, media: Vec::new(), is_error: false })]
+        vec![Part::ToolResult(ToolResult {
+            call: call.into(),
+            text: text.into(),
+            media: Box::default(),
+            is_error: false,
+        })]
     };
     let mut conversation = Conversation::default();
     for (role, parts) in [
-        (Role::User, vec![Part::Text("go".into())]),
+        (Role::User, vec![Part::text("go")]),
         (Role::Assistant, call("a")),
         (Role::Tool, result("a", &text)),
         (Role::Assistant, call("b")),
@@ -316,9 +321,9 @@ fn a_part_of_the_result_can_stay() {
         "user go\nassistant call:a\ntool a TEXT\nassistant call:b\ntool b ok",
     );
     let messages = start.messages().iter().map(|message| match message.result() {
-        Some((_, result)) if result.text == "TEXT" => {
+        Some((_, result)) if result.text == "TEXT".into() => {
             let text = lines.clone();
-            let part = Part::ToolResult(ToolResult { text, ..result.clone() });
+            let part = Part::ToolResult(ToolResult { text: text.into(), ..result.clone() });
             brute_core::Message::new(message.id(), Role::Tool, [part])
         }
         _ => (**message).clone(),
@@ -373,9 +378,18 @@ fn cleared_results_leave_room_for_more_steps_than_one() {
     for step in 0..40 {
         let id = format!("c{step}");
         let (name, arguments) = ("read_file".to_owned(), "{}".to_owned());
-        let call = Part::ToolCall(ToolCall { id: id.clone(), name, arguments });
+        let call = Part::ToolCall(ToolCall {
+            id: id.clone().into(),
+            name: name.into(),
+            arguments: arguments.into(),
+        });
         let text = "word ".repeat(160);
-        let result = ToolResult { call: id, text, media: Vec::new(), is_error: false };
+        let result = ToolResult {
+            call: id.into(),
+            text: text.into(),
+            media: Box::default(),
+            is_error: false,
+        };
         conversation.push(Role::Assistant, [call]).unwrap();
         conversation.push(Role::Tool, [Part::ToolResult(result)]).unwrap();
         if size(&conversation) > 4_200 {

@@ -31,12 +31,12 @@ pub(super) fn said(message: &Message) -> String {
     let mut said: Vec<String> = Vec::new();
     for part in message.parts() {
         match part {
-            Part::Text(text) => said.push(text.clone()),
+            Part::Text(text) => said.push(text.to_string()),
             Part::Reasoning(reasoning) => said.push(format!("(reasoning) {}", reasoning.text)),
             Part::Media(media) => said.push(format!("({})", media.kind)),
             Part::ToolCall(call) => said.push(format!("{}({})", call.name, call.arguments)),
             Part::ToolResult(result) => {
-                said.push(result.text.clone());
+                said.push(result.text.to_string());
                 said.extend(result.media.iter().map(|media| format!("({})", media.kind)));
             }
             Part::Opaque(opaque) => said.push(format!("({}) {}", opaque.kind, opaque.text)),

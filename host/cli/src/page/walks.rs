@@ -243,8 +243,8 @@ impl Session {
         let mut tools: HashMap<&str, &str> = HashMap::new();
         let mut messages = Vec::with_capacity(recorded.len());
         for message in recorded.messages() {
-            tools.extend(message.calls().map(|(_, call)| (call.id.as_str(), call.name.as_str())));
-            let tool = message.result().and_then(|(_, result)| tools.get(result.call.as_str()));
+            tools.extend(message.calls().map(|(_, call)| (&*call.id, &*call.name)));
+            let tool = message.result().and_then(|(_, result)| tools.get(&*result.call));
             messages.push(Recorded {
                 role: message.role().to_string(),
                 tool: tool.map(ToString::to_string),

@@ -124,7 +124,7 @@ impl Sums {
             sum.messages += 1;
             sum.tokens += tokens(message);
             for (part, call) in message.calls() {
-                let tool = tools.entry(call.name.clone()).or_default();
+                let tool = tools.entry(call.name.to_string()).or_default();
                 tool.calls += 1;
                 tool.call_tokens += u64::from(message.part_tokens(part, counter));
                 let result = outline.result_of(Place { message: index, part });

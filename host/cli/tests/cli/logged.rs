@@ -87,10 +87,10 @@ async fn go_on(place: &Path, run: u32, acknowledge: fn(&str)) {
     let guard = Guard::new(policy(place));
     let session = guard.logged("one", Opened { log, recorded, torn });
     if conversation.is_empty() {
-        session.push(Role::System, [Part::Text("Be brief.".into())]).expect("it fits");
+        session.push(Role::System, [Part::text("Be brief.")]).expect("it fits");
     }
     if !conversation.messages().iter().any(|message| message.is_real_user()) {
-        session.push(Role::User, [Part::Text("Do it all.".into())]).expect("it fits");
+        session.push(Role::User, [Part::text("Do it all.")]).expect("it fits");
     }
     // What the one before could not wait for.
     for open in conversation.outline().pending {
@@ -98,14 +98,14 @@ async fn go_on(place: &Path, run: u32, acknowledge: fn(&str)) {
             continue;
         };
         let (call, text) = (call.id.clone(), "It was killed.".to_owned());
-        let result = ToolResult { call, text, media: Vec::new(), is_error: true };
+        let result = ToolResult { call, text: text.into(), media: Box::default(), is_error: true };
         session.push(Role::Tool, [Part::ToolResult(result)]).expect("it waits");
     }
     for step in 0..STEPS {
         let ready = session.before_call(None).await.expect("the log takes it");
         let id = format!("c{run}-{step}");
-        let call = ToolCall { id: id.clone(), name: "shell".into(), arguments: "{}".into() };
-        let parts = [Part::Text(text(run, step, "call")), Part::ToolCall(call)];
+        let call = ToolCall { id: id.clone().into(), name: "shell".into(), arguments: "{}".into() };
+        let parts = [Part::text(text(run, step, "call")), Part::ToolCall(call)];
         session.after_call(&ready, parts, None).expect("it fits");
         acknowledge(&format!("{run}.{step} call"));
         let output = text(run, step, "result").into_bytes();
@@ -213,7 +213,7 @@ fn an_agent_fills_the_disk() {
             true => Role::User,
             false => Role::Assistant,
         };
-        session.push(role, [Part::Text("word ".repeat(length))])
+        session.push(role, [Part::text("word ".repeat(length))])
     };
     // What does not fit is refused, what is smaller fits still.
     let mut refused = 0;

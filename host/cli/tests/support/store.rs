@@ -226,8 +226,8 @@ fn written_by(writers: u64, input: &Value, path: &Path) -> Result<Run, Failed> {
 /// Appends a message as soon as nobody else has the file, as a process that does nothing else.
 fn append(guard: &Guard, path: &Path, said: &str, compact: bool) -> Result<(), Failed> {
     let session = guard.logged("one of several", when_free(path)?);
-    session.push(Role::User, [Part::Text(said.to_owned())])?;
-    session.push(Role::Assistant, [Part::Text("I see.".to_owned())])?;
+    session.push(Role::User, [Part::text(said)])?;
+    session.push(Role::Assistant, [Part::text("I see.")])?;
     if compact {
         runtime()?.block_on(session.before_call(None))?;
     }

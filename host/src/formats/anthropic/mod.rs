@@ -46,7 +46,7 @@ fn instructions(system: View<'_>, run: &mut Run, pieces: &mut Pieces) -> Result<
         let text = text.and_then(View::string);
         let text = text.ok_or_else(|| wrong(block, "a block with a `text`"))?;
         if !text.is_empty() {
-            run.add(Part::Text(text), Slot::Content, system.index(), pieces);
+            run.add(Part::text(text), Slot::Content, system.index(), pieces);
         }
     }
     run.end(pieces);
@@ -120,7 +120,7 @@ impl<'a> Reader<'a, '_> {
                 if text.trim().is_empty() {
                     run.blank();
                 }
-                run.add(Part::Text(text), Slot::Content, node, pieces);
+                run.add(Part::text(text), Slot::Content, node, pieces);
             }
             found => {
                 return Err(self.shape(
@@ -155,7 +155,7 @@ impl<'a> Reader<'a, '_> {
             "text" => {
                 let text = self.required(block, fields.text, "the `text` of the block")?;
                 let is_blank = text.trim().is_empty();
-                run.add(Part::Text(text), slot, node, pieces);
+                run.add(Part::text(text), slot, node, pieces);
                 if is_blank {
                     run.blank();
                 }
@@ -168,18 +168,23 @@ impl<'a> Reader<'a, '_> {
                 run.add(Part::Reasoning(Reasoning { text, signed }), slot, node, pieces);
             }
             "redacted_thinking" => {
-                let reasoning = Reasoning { text: String::new(), signed: true };
+                let reasoning = Reasoning { text: Box::default(), signed: true };
                 run.add(Part::Reasoning(reasoning), slot, node, pieces);
                 // Nothing to read, but the model sees what it hides.
                 let hidden = opaque::hidden(fields.data.map_or(0, |data| data.raw().len()));
-                let beside = Opaque { kind: kind.clone().into_owned(), text: hidden };
+                let beside = Opaque { kind: kind.clone().into_owned().into(), text: hidden.into() };
                 run.add(Part::Opaque(beside), Slot::Beside, node, pieces);
             }
             "tool_use" => {
                 let id = self.required(block, fields.id, "a call with an `id`")?;
                 let name = self.required(block, fields.name, "a call with a `name`")?;
                 let arguments = fields.input.map_or("{}", View::raw).to_owned();
-                run.add(Part::ToolCall(ToolCall { id, name, arguments }), slot, node, pieces);
+                run.add(
+                    Part::ToolCall(ToolCall { id, name, arguments: arguments.into() }),
+                    slot,
+                    node,
+                    pieces,
+                );
             }
             "tool_result" => {
                 let result = self.result(block, &fields)?;
@@ -220,7 +225,7 @@ impl<'a> Reader<'a, '_> {
     fn result(&mut self, block: View<'a>, fields: &Block<'a>) -> Result<ToolResult, ReadError> {
         let call = self.required(block, fields.tool_use_id, "a result with a `tool_use_id`")?;
         let (text, media) = match fields.content.filter(|content| !content.is_null()) {
-            None => (String::new(), Vec::new()),
+            None => (Box::default(), Vec::new()),
             Some(content) if content.is_array() => self.listed(content)?,
             Some(content) => match self.texts.take(content) {
                 Some(text) => (text, Vec::new()),
@@ -231,11 +236,11 @@ impl<'a> Reader<'a, '_> {
             Some(given) => given.bool().ok_or_else(|| self.shape(given, "`true` or `false`"))?,
             None => false,
         };
-        Ok(ToolResult { call, text, media, is_error })
+        Ok(ToolResult { call, text, media: media.into(), is_error })
     }
 
     /// What the blocks of a result say and show.
-    fn listed(&mut self, content: View<'a>) -> Result<(String, Vec<Media>), ReadError> {
+    fn listed(&mut self, content: View<'a>) -> Result<(Box<str>, Vec<Media>), ReadError> {
         let mut lines = Vec::new();
         let mut seen = Vec::new();
         for block in content.items() {
@@ -253,7 +258,7 @@ impl<'a> Reader<'a, '_> {
                     Some(text) => text,
                     None => match opaque_block(block) {
                         Part::Opaque(opaque) => opaque.text,
-                        _ => String::new(),
+                        _ => Box::default(),
                     },
                 }),
             }
@@ -266,7 +271,7 @@ impl<'a> Reader<'a, '_> {
         &mut self,
         found: Option<View<'a>>,
         expected: &'static str,
-    ) -> Result<Option<String>, ReadError> {
+    ) -> Result<Option<Box<str>>, ReadError> {
         let found = found.filter(|found| !found.is_null());
         found.map(|found| self.required(found, Some(found), expected)).transpose()
     }
@@ -277,7 +282,7 @@ impl<'a> Reader<'a, '_> {
         block: View<'a>,
         found: Option<View<'a>>,
         expected: &'static str,
-    ) -> Result<String, ReadError> {
+    ) -> Result<Box<str>, ReadError> {
         let text = found.and_then(|found| self.texts.take(found));
         text.ok_or_else(|| self.shape(found.unwrap_or(block), expected))
     }
@@ -301,7 +306,7 @@ fn holds_results_alone(message: View<'_>) -> bool {
         let is = |expected: &str| kind.is_some_and(|kind| kind.is_text(expected));
         has_results |= is("tool_result");
         let text = text.filter(|_| is("text")).and_then(View::string);
-        if text.is_some_and(|text| is_said(&Part::Text(text))) {
+        if text.is_some_and(|text| is_said(&Part::text(text))) {
             return false;
         }
     }
@@ -318,7 +323,7 @@ fn is_written_out(block: View<'_>) -> bool {
 fn opaque_block(block: View<'_>) -> Part {
     let data = block.get("source").and_then(|source| source.get("data")).and_then(View::string);
     match data.filter(|_| is_written_out(block)) {
-        Some(text) => Part::Opaque(Opaque { kind: "document".to_owned(), text }),
+        Some(text) => Part::Opaque(Opaque { kind: "document".into(), text: text.into() }),
         None => opaque::part(block),
     }
 }

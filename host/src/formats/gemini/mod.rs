@@ -55,7 +55,7 @@ fn instructions(system: View<'_>, run: &mut Run, pieces: &mut Pieces) -> Result<
         let text = text.and_then(View::string);
         let text = text.ok_or_else(|| wrong(part, "a part with a `text`"))?;
         if !text.is_empty() {
-            run.add(Part::Text(text), Slot::Content, system.index(), pieces);
+            run.add(Part::text(text), Slot::Content, system.index(), pieces);
         }
     }
     run.end(pieces);
@@ -189,7 +189,7 @@ impl<'a> Reader<'a, '_> {
             let is_thought = is_thought || (signed && text.is_empty());
             return Ok(match is_thought && role == Role::Assistant {
                 true => Part::Reasoning(Reasoning { text, signed }),
-                false => Part::Text(text),
+                false => Part::text(text),
             });
         }
         let media = media::gemini(part, self.rule);
@@ -202,7 +202,7 @@ impl<'a> Reader<'a, '_> {
         let name = name.ok_or_else(|| self.shape(call, "a call that names its function"))?;
         let id = self.pairing.call(&name, given_id(id));
         let arguments = args.filter(|args| !args.is_null()).map_or("{}", View::raw).to_owned();
-        Ok(ToolCall { id, name, arguments })
+        Ok(ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() })
     }
 
     fn response(&mut self, response: View<'a>) -> Result<ToolResult, ReadError> {
@@ -215,7 +215,8 @@ impl<'a> Reader<'a, '_> {
         let is_error = said.is_some_and(|said| {
             said.get("error").is_some_and(|error| !error.is_null() && error.bool() != Some(false))
         });
-        let mut lines: Vec<String> = said.map(|said| self.words(said)).into_iter().collect();
+        let said = said.map(|said| self.words(said).into());
+        let mut lines: Vec<Box<str>> = said.into_iter().collect();
         let mut media = Vec::new();
         for part in parts.into_iter().flat_map(View::items) {
             match self.part(part, Role::User)? {
@@ -225,13 +226,13 @@ impl<'a> Reader<'a, '_> {
                 _ => {}
             }
         }
-        Ok(ToolResult { call, text: joined(lines), media, is_error })
+        Ok(ToolResult { call: call.into(), text: joined(lines), media: media.into(), is_error })
     }
 
     /// What a response says: its text, if it is one, or its JSON.
     fn words(&mut self, said: View<'a>) -> String {
         match text_of(said).and_then(|text| self.texts.take(text)) {
-            Some(text) => text,
+            Some(text) => text.into(),
             None => compact(said.raw()),
         }
     }
@@ -269,7 +270,7 @@ fn holds_results_alone(parts: View<'_>) -> bool {
         let fields = Fields::of(part);
         has_results |= fields.response.is_some();
         let text = fields.text.and_then(View::string);
-        if text.is_some_and(|text| is_said(&Part::Text(text))) {
+        if text.is_some_and(|text| is_said(&Part::text(text))) {
             return false;
         }
     }
@@ -283,8 +284,8 @@ fn opaque_part(part: View<'_>) -> Part {
         part.members().map(|(key, _)| key).find(|key| !beside.iter().any(|it| key.is_text(it)));
     match opaque::part(part) {
         Part::Opaque(Opaque { kind, text }) => {
-            let kind = key.and_then(View::string).unwrap_or(kind);
-            Part::Opaque(Opaque { kind, text })
+            let kind = key.and_then(View::string).unwrap_or(kind.into());
+            Part::Opaque(Opaque { kind: kind.into(), text })
         }
         other => other,
     }

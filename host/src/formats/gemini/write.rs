@@ -77,7 +77,7 @@ impl Dialect for Parts {
                 style.object(&[("functionCall", with_id(members, &call.id))])
             }
             Part::ToolResult(result) => {
-                let name = document.pieces.call(&result.call).map(|(call, _)| call.name.as_str());
+                let name = document.pieces.call(&result.call).map(|(call, _)| &*call.name);
                 let name = name.or_else(|| function_of(&result.call)).unwrap_or(&result.call);
                 let response = response(&result.text, result.is_error, &inner.deeper());
                 let members = vec![("name", quote(name)), ("response", response)];

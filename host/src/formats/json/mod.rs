@@ -103,13 +103,13 @@ impl Texts {
     }
 
     /// The text of a string, decoded anew if it was taken before.
-    pub(crate) fn take(&mut self, string: View<'_>) -> Option<String> {
+    pub(crate) fn take(&mut self, string: View<'_>) -> Option<Box<str>> {
         let node = string.node();
         let decoded = match node.kind {
             Kind::EscapedString => self.0.get_mut(node.link as usize).and_then(Option::take),
             _ => None,
         };
-        decoded.or_else(|| string.string())
+        decoded.or_else(|| string.string()).map(Box::from)
     }
 }
 

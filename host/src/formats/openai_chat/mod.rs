@@ -122,7 +122,7 @@ impl<'a> Reader<'a, '_> {
             // Beside calls, an empty string says what null says.
             Some(content) if content.raw() != "\"\"" => {
                 let text = self.text_of(content)?;
-                run.add(Part::Text(text), Slot::Content, node, pieces);
+                run.add(Part::text(text), Slot::Content, node, pieces);
             }
             _ => {}
         }
@@ -132,13 +132,13 @@ impl<'a> Reader<'a, '_> {
             let refusal = self.texts.take(given);
             let refusal =
                 refusal.ok_or_else(|| self.shape("refusal", given, "a string or null"))?;
-            run.add(Part::Text(refusal), Slot::Fields, node, pieces);
+            run.add(Part::text(refusal), Slot::Fields, node, pieces);
         }
         self.calls(role, run, pieces)?;
         let is_nothing =
             run.is_empty() && pieces.of_wire.last().is_some_and(std::ops::Range::is_empty);
         if is_nothing && content.is_some_and(View::is_string) {
-            run.add(Part::Text(String::new()), Slot::Content, node, pieces);
+            run.add(Part::text(String::new()), Slot::Content, node, pieces);
         } else if is_nothing {
             run.end_even_empty(pieces);
         }
@@ -170,7 +170,7 @@ impl<'a> Reader<'a, '_> {
                     parts.push((self.element(element)?, Slot::Element(at), at));
                 }
             }
-            Some(content) => parts.push((Part::Text(self.text_of(content)?), Slot::Content, node)),
+            Some(content) => parts.push((Part::text(self.text_of(content)?), Slot::Content, node)),
             None => {}
         }
         let mut own = parts;
@@ -209,9 +209,10 @@ impl<'a> Reader<'a, '_> {
             for call in calls.items() {
                 let part = match role {
                     Role::Assistant => Part::ToolCall(self.call(call)?),
-                    _ => {
-                        Part::Opaque(Opaque { kind: "tool_call".into(), text: compact(call.raw()) })
-                    }
+                    _ => Part::Opaque(Opaque {
+                        kind: "tool_call".into(),
+                        text: compact(call.raw()).into(),
+                    }),
                 };
                 run.add(part, Slot::Call(call.index()), call.index(), pieces);
             }
@@ -222,7 +223,11 @@ impl<'a> Reader<'a, '_> {
                 return Err(self.shape_at(call, "a call that names its function"));
             };
             let arguments = fields.arguments.map_or_else(String::new, |it| self.arguments(it));
-            let part = ToolCall { id: function_id(&name), name, arguments };
+            let part = ToolCall {
+                id: function_id(&name).into(),
+                name: name.into(),
+                arguments: arguments.into(),
+            };
             run.add(Part::ToolCall(part), Slot::Fields, call.index(), pieces);
         }
         Ok(())
@@ -244,13 +249,13 @@ impl<'a> Reader<'a, '_> {
         };
         let given = holder.arguments.or(holder.input);
         let arguments = given.map_or_else(String::new, |given| self.arguments(given));
-        Ok(ToolCall { id, name, arguments })
+        Ok(ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() })
     }
 
     /// Arguments as JSON text, whether they are that already or JSON themselves.
     fn arguments(&mut self, value: View<'a>) -> String {
         match self.texts.take(value) {
-            Some(text) => text,
+            Some(text) => text.into(),
             None => value.raw().to_owned(),
         }
     }
@@ -261,7 +266,7 @@ impl<'a> Reader<'a, '_> {
         pieces: &mut Pieces,
     ) -> Result<(), ReadError> {
         let (mut text, mut media) = match self.fields.content.filter(|content| !content.is_null()) {
-            None => (String::new(), Vec::new()),
+            None => (Box::default(), Vec::new()),
             Some(content) if content.is_array() => self.listed(content)?,
             Some(content) => (self.text_of(content)?, Vec::new()),
         };
@@ -270,14 +275,14 @@ impl<'a> Reader<'a, '_> {
         for (place, call) in ids.into_iter().enumerate() {
             let (text, media) = (std::mem::take(&mut text), std::mem::take(&mut media));
             let slot = if place == 0 { Slot::Content } else { Slot::Beside };
-            let result = ToolResult { call, text, media, is_error };
+            let result = ToolResult { call: call.into(), text, media: media.into(), is_error };
             pieces.push_result(Wire::Message(self.index), node, result, slot);
         }
         Ok(())
     }
 
     /// What the parts of a result say and show.
-    fn listed(&mut self, content: View<'a>) -> Result<(String, Vec<Media>), ReadError> {
+    fn listed(&mut self, content: View<'a>) -> Result<(Box<str>, Vec<Media>), ReadError> {
         let mut lines = Vec::new();
         let mut seen = Vec::new();
         for element in content.items() {
@@ -292,7 +297,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Content that is no list.
-    fn text_of(&mut self, content: View<'a>) -> Result<String, ReadError> {
+    fn text_of(&mut self, content: View<'a>) -> Result<Box<str>, ReadError> {
         let expected = "a string, an array of parts or null";
         let text = self.texts.take(content);
         text.ok_or_else(|| self.shape("content", content, expected))
@@ -332,7 +337,7 @@ impl<'a> Reader<'a, '_> {
 
     fn element(&mut self, element: View<'a>) -> Result<Part, ReadError> {
         if let Some(text) = self.texts.take(element) {
-            return Ok(Part::Text(text));
+            return Ok(Part::text(text));
         }
         if !element.is_object() {
             return Err(self.shape_at(element, "a part: an object with a `type`"));
@@ -343,7 +348,7 @@ impl<'a> Reader<'a, '_> {
         if let Some(key) = text {
             let found = element.get(key);
             let text = found.and_then(|text| self.texts.take(text));
-            let text = text.map(Part::Text);
+            let text = text.map(Part::text);
             return text.ok_or_else(|| {
                 self.shape_at(found.unwrap_or(element), "the text of the part, a string,")
             });

@@ -285,7 +285,7 @@ fn set_arguments(holder: View<'_>, arguments: &str, patches: &mut Patches) {
 /// What a part says in words.
 fn spoken(part: &Part) -> Option<String> {
     match part {
-        Part::Text(text) => Some(text.clone()),
+        Part::Text(text) => Some(text.to_string()),
         Part::Media(media) => Some(medium_named(&media.kind)),
         _ => None,
     }

@@ -56,7 +56,7 @@ impl fmt::Display for Note {
 /// use brute_core::{Conversation, Message, MessageId, Part, Role};
 /// use brute_host::formats::{Format, render};
 ///
-/// let hello = Message::new(MessageId(0), Role::User, [Part::Text("hello".into())]);
+/// let hello = Message::new(MessageId(0), Role::User, [Part::text("hello")]);
 /// let rendered = render(&Conversation::new([hello])?, Format::Gemini);
 /// assert_eq!(rendered.json, r#"{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}"#);
 /// assert!(rendered.notes.is_empty());

@@ -18,7 +18,7 @@ pub(super) enum Block {
     /// The model speaks, and asks for tools.
     Model {
         /// What it says.
-        said: Vec<String>,
+        said: Vec<Box<str>>,
         /// What it asks for, and what came of it.
         calls: Vec<Asked>,
     },
@@ -125,11 +125,11 @@ impl<'a> Planner<'a> {
         for part in message.parts() {
             match part {
                 Part::Text(text) if is_first || self.target.has_system_messages() => {
-                    self.blocks.push(Block::System(text.clone()));
+                    self.blocks.push(Block::System(text.to_string()));
                 }
                 Part::Text(text) if !text.trim().is_empty() => {
                     self.note("gave instructions in the middle as a user's words");
-                    self.blocks.push(Block::User(vec![Said::Text(text.clone())]));
+                    self.blocks.push(Block::User(vec![Said::Text(text.to_string())]));
                 }
                 Part::Opaque(opaque) => match summary_in(opaque) {
                     Some(summary) => {
@@ -149,10 +149,10 @@ impl<'a> Planner<'a> {
         for part in message.parts() {
             match part {
                 Part::Text(text) if text.trim().is_empty() => {}
-                Part::Text(text) => said.push(Said::Text(text.clone())),
+                Part::Text(text) => said.push(Said::Text(text.to_string())),
                 Part::Media(kind) => said.push(self.shown(media.next(), &kind.kind)),
-                Part::Opaque(opaque) if opaque.kind == "document" => {
-                    said.push(Said::Text(opaque.text.clone()));
+                Part::Opaque(opaque) if opaque.kind == "document".into() => {
+                    said.push(Said::Text(opaque.text.to_string()));
                     self.note("gave a document as its text");
                 }
                 Part::Opaque(opaque) => self.opaque(&opaque.kind),
@@ -184,7 +184,7 @@ impl<'a> Planner<'a> {
                 Part::Text(text) => said.push(text.clone()),
                 Part::Media(media) => {
                     self.note(format!("named a medium of the model's, `{}`", media.kind));
-                    said.push(crate::formats::write::medium_named(&media.kind));
+                    said.push(crate::formats::write::medium_named(&media.kind).into());
                 }
                 Part::ToolCall(call) => {
                     places.push(place);
@@ -225,14 +225,14 @@ impl<'a> Planner<'a> {
 
     fn asked(&mut self, call: &ToolCall) -> Asked {
         let name = self.target.name_of(&call.name);
-        if name != call.name {
+        if *name != *call.name {
             self.note(format!("renamed the tool `{}` to `{name}`", call.name));
         }
         let mut id = call.id.clone();
         let was_made = id.starts_with("function:");
-        while !self.target.takes_id(&id) || !self.taken.insert(id.clone()) {
+        while !self.target.takes_id(&id) || !self.taken.insert(id.clone().into()) {
             self.made += 1;
-            id = format!("call_{}", self.made);
+            id = format!("call_{}", self.made).into();
         }
         if id != call.id && !was_made {
             self.note(format!("renamed the call `{}` to `{id}`", call.id));
@@ -245,13 +245,13 @@ impl<'a> Planner<'a> {
                 serde_json::json!({ "arguments": text }).to_string()
             }
         };
-        Asked { id, name, arguments, result: None }
+        Asked { id: id.into(), name, arguments, result: None }
     }
 
     fn result(&mut self, (block, place): (usize, usize), message: &Message, result: &ToolResult) {
         let mut media = (self.media)(message.id()).into_iter();
         let mut answer =
-            Answer { text: result.text.clone(), shown: Vec::new(), is_error: result.is_error };
+            Answer { text: result.text.to_string(), shown: Vec::new(), is_error: result.is_error };
         for kind in &result.media {
             match self.shown(media.next(), &kind.kind) {
                 Said::Medium(medium) => answer.shown.push(medium),
@@ -278,5 +278,5 @@ impl<'a> Planner<'a> {
 fn summary_in(opaque: &Opaque) -> Option<String> {
     let block: serde_json::Value = serde_json::from_str(&opaque.text).ok()?;
     let summary = block.get("content")?.as_str().filter(|text| !text.trim().is_empty())?;
-    (opaque.kind == "compaction").then(|| summary.to_owned())
+    (opaque.kind == "compaction".into()).then(|| summary.to_owned())
 }

@@ -36,7 +36,7 @@ fn element(medium: &Medium, format: Format) -> Option<Value> {
 
 fn openai_chat(blocks: Vec<Block>) -> Vec<Value> {
     let format = Format::OpenaiChat;
-    let text = |text: String| json!({ "type": "text", "text": text });
+    let text = |text: Box<str>| json!({ "type": "text", "text": text });
     let content = |mut said: Vec<Value>| match said.as_mut_slice() {
         [only] if only["type"] == "text" => only["text"].take(),
         _ => Value::Array(said),
@@ -47,7 +47,7 @@ fn openai_chat(blocks: Vec<Block>) -> Vec<Value> {
             Block::System(text) => messages.push(json!({ "role": "system", "content": text })),
             Block::User(said) => {
                 let said = said.into_iter().filter_map(|said| match said {
-                    Said::Text(words) => Some(text(words)),
+                    Said::Text(words) => Some(text(words.into())),
                     Said::Medium(medium) => element(&medium, format),
                 });
                 messages.push(json!({ "role": "user", "content": content(said.collect()) }));
@@ -87,19 +87,19 @@ fn openai_responses(blocks: Vec<Block>) -> Vec<Value> {
     let format = Format::OpenaiResponses;
     let mut items = Vec::new();
     let message = |role: &str, content: Vec<Value>| json!({ "type": "message", "role": role, "content": content });
-    let input = |text: String| json!({ "type": "input_text", "text": text });
+    let input = |text: Box<str>| json!({ "type": "input_text", "text": text });
     for block in blocks {
         match block {
-            Block::System(text) => items.push(message("developer", vec![input(text)])),
+            Block::System(text) => items.push(message("developer", vec![input(text.into())])),
             Block::User(said) => {
                 let said = said.into_iter().filter_map(|said| match said {
-                    Said::Text(text) => Some(input(text)),
+                    Said::Text(text) => Some(input(text.into())),
                     Said::Medium(medium) => element(&medium, format),
                 });
                 items.push(message("user", said.collect()));
             }
             Block::Model { said, calls } => {
-                let output = |text: String| json!({ "type": "output_text", "text": text });
+                let output = |text: Box<str>| json!({ "type": "output_text", "text": text });
                 if !said.is_empty() {
                     items.push(message("assistant", said.into_iter().map(output).collect()));
                 }
@@ -115,7 +115,7 @@ fn openai_responses(blocks: Vec<Block>) -> Vec<Value> {
                         true => Value::from(text),
                         false => {
                             if !text.is_empty() {
-                                shown.insert(0, input(text));
+                                shown.insert(0, input(text.into()));
                             }
                             Value::from(shown)
                         }
@@ -133,7 +133,7 @@ fn openai_responses(blocks: Vec<Block>) -> Vec<Value> {
 /// Messages whose roles take turns: what is said in a row is one of them.
 fn taking_turns(format: Format, blocks: Vec<Block>) -> Map<String, Value> {
     let is_gemini = format == Format::Gemini;
-    let text = |text: String| match is_gemini {
+    let text = |text: Box<str>| match is_gemini {
         true => json!({ "text": text }),
         false => json!({ "type": "text", "text": text }),
     };
@@ -142,10 +142,10 @@ fn taking_turns(format: Format, blocks: Vec<Block>) -> Map<String, Value> {
     for block in blocks {
         match block {
             Block::System(words) if words.trim().is_empty() => {}
-            Block::System(words) => system.push(text(words)),
+            Block::System(words) => system.push(text(words.into())),
             Block::User(said) => {
                 let said = said.into_iter().filter_map(|said| match said {
-                    Said::Text(words) => Some(text(words)),
+                    Said::Text(words) => Some(text(words.into())),
                     Said::Medium(medium) => element(&medium, format),
                 });
                 turns.add("user", said.collect());

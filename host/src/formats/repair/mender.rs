@@ -22,21 +22,21 @@ impl Draft {
     fn rename_result(&mut self, name: &str) {
         for part in Arc::make_mut(&mut self.parts) {
             if let Part::ToolResult(result) = part {
-                name.clone_into(&mut result.call);
+                result.call = name.into();
             }
         }
     }
 
     pub(super) fn answers(&self) -> Option<&str> {
         self.parts.iter().find_map(|part| match part {
-            Part::ToolResult(result) => Some(result.call.as_str()),
+            Part::ToolResult(result) => Some(&*result.call),
             _ => None,
         })
     }
 
     pub(super) fn calls(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call.id.as_str()),
+            Part::ToolCall(call) => Some(&*call.id),
             _ => None,
         })
     }
@@ -52,7 +52,7 @@ impl Draft {
 pub(super) fn is_thought(part: &Part) -> bool {
     match part {
         Part::Reasoning(_) => true,
-        Part::Opaque(opaque) => opaque.kind == "reasoning",
+        Part::Opaque(opaque) => opaque.kind == "reasoning".into(),
         _ => false,
     }
 }
@@ -164,10 +164,10 @@ impl<'a, 'r> Mender<'a, 'r> {
             let mut parts = self.drafts[at].parts.to_vec();
             for part in &mut parts {
                 let Part::ToolCall(call) = part else { continue };
-                if !is_repeated(&call.id) && kept.insert(call.id.clone()) {
+                if !is_repeated(&call.id) && kept.insert(call.id.to_string()) {
                     continue;
                 }
-                let number = numbers.entry(call.id.clone()).or_insert(2);
+                let number = numbers.entry(call.id.to_string()).or_insert(2);
                 let fresh = loop {
                     let candidate = format!("{}_{number}", call.id);
                     *number += 1;
@@ -175,8 +175,8 @@ impl<'a, 'r> Mender<'a, 'r> {
                         break candidate;
                     }
                 };
-                let old = std::mem::replace(&mut call.id, fresh.clone());
-                renamed.entry(old).or_default().push(fresh);
+                let old = std::mem::replace(&mut call.id, fresh.clone().into());
+                renamed.entry(old.into()).or_default().push(fresh);
             }
             self.drafts[at].parts = parts.into();
             for (old, fresh) in renamed {
@@ -280,7 +280,12 @@ impl<'a, 'r> Mender<'a, 'r> {
                 format!("added a result, `{NO_RESULT}`, for the call `{call}`, which had none");
             self.tell(id, Some(&call), what);
             let text = NO_RESULT.to_owned();
-            let result = ToolResult { call, text, media: Vec::new(), is_error: true };
+            let result = ToolResult {
+                call: call.into(),
+                text: text.into(),
+                media: Box::default(),
+                is_error: true,
+            };
             let draft = Draft {
                 id: self.next_id,
                 role: Role::Tool,

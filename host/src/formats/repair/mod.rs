@@ -115,7 +115,7 @@ impl<'a> Calls<'a> {
             let calls = piece.parts.iter().zip(&piece.slots);
             let calls = calls.filter_map(|(part, slot)| match (part, slot) {
                 (Part::ToolCall(call), Slot::Call(node) | Slot::Element(node)) => {
-                    Some((call.id.as_str(), *node))
+                    Some((&*call.id, *node))
                 }
                 _ => None,
             });

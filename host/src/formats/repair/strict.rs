@@ -100,7 +100,7 @@ impl Mender<'_, '_> {
             None,
             "put a user's message before the model's, which was the first".to_owned(),
         );
-        let parts = Arc::new([Part::Text(BEGINNING.to_owned())]);
+        let parts = Arc::new([Part::text(BEGINNING)]);
         self.drafts.insert(first, Draft { id: self.next_id, role: Role::User, parts });
         self.next_id += 1;
     }

@@ -39,7 +39,7 @@ pub(super) fn read(
         let text = text.ok_or_else(|| wrong(instructions, "a string"))?;
         run.begin(Wire::System, instructions.index(), Role::System);
         if !text.is_empty() {
-            run.add(Part::Text(text), Slot::Content, instructions.index(), &mut pieces);
+            run.add(Part::text(text), Slot::Content, instructions.index(), &mut pieces);
         }
         run.end(&mut pieces);
     }
@@ -74,7 +74,7 @@ impl Reader<'_> {
         let node = item.index();
         if let Some(text) = self.texts.take(item).filter(|_| item.is_string()) {
             run.begin(Wire::Message(self.index), node, Role::User);
-            run.add(Part::Text(text), Slot::Element(node), node, pieces);
+            run.add(Part::text(text), Slot::Element(node), node, pieces);
             run.end(pieces);
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl Reader<'_> {
             }
             Kind::Call => {
                 let call = self.call(item, &fields)?;
-                *self.open.entry(call.id.clone()).or_default() += 1;
+                *self.open.entry(call.id.to_string()).or_default() += 1;
                 self.of_model(node, run, pieces);
                 run.add(Part::ToolCall(call), Slot::Element(node), node, pieces);
             }
@@ -181,7 +181,7 @@ impl Reader<'_> {
             run.end(pieces);
         } else if is_empty {
             // Nothing is said; what follows is of the same reply.
-            run.add(Part::Text(String::new()), Slot::Element(node), node, pieces);
+            run.add(Part::Text(Box::default()), Slot::Element(node), node, pieces);
         }
         Ok(())
     }
@@ -197,7 +197,7 @@ impl Reader<'_> {
             return content.items().map(part).collect();
         }
         match self.texts.take(content) {
-            Some(text) => Ok(vec![(Part::Text(text), Slot::Element(content.index()))]),
+            Some(text) => Ok(vec![(Part::text(text), Slot::Element(content.index()))]),
             None => Err(self.shape(content, "a string or an array of parts")),
         }
     }
@@ -216,12 +216,12 @@ impl Reader<'_> {
             }
         };
         let found = element.get(key);
-        let text = found.and_then(|text| self.texts.take(text)).map(Part::Text);
+        let text = found.and_then(|text| self.texts.take(text)).map(Part::text);
         text.ok_or_else(|| self.shape(found.unwrap_or(element), "the text of the part, a string,"))
     }
 
     /// The readable part of reasoning: its text where the provider shows it, its summary if not.
-    fn thoughts(&mut self, item: View<'_>) -> Result<String, ReadError> {
+    fn thoughts(&mut self, item: View<'_>) -> Result<Box<str>, ReadError> {
         let mut texts = Vec::new();
         for key in ["content", "summary"] {
             let parts = item.get(key).into_iter().flat_map(View::items);
@@ -245,10 +245,10 @@ impl Reader<'_> {
         };
         let name = name.ok_or_else(|| self.shape(item, "a call that names its function"))?;
         let arguments = match fields.arguments() {
-            Some((_, given)) => self.texts.take(given).unwrap_or_else(|| given.raw().to_owned()),
-            None => String::new(),
+            Some((_, given)) => self.texts.take(given).unwrap_or_else(|| given.raw().into()),
+            None => Box::default(),
         };
-        Ok(ToolCall { id, name, arguments })
+        Ok(ToolCall { id: id.into(), name: name.into(), arguments })
     }
 
     fn output(
@@ -267,31 +267,31 @@ impl Reader<'_> {
             _ if self.keeps_calls => {
                 self.of_model(node, run, pieces);
                 let kind = fields.kind.and_then(View::string).unwrap_or_default();
-                let part = Part::Opaque(Opaque { kind, text });
+                let part = Part::Opaque(Opaque { kind: kind.into(), text });
                 run.add(part, Slot::Element(node), node, pieces);
                 return Ok(());
             }
             _ => {}
         }
         run.end(pieces);
-        let result = ToolResult { call, text, media, is_error: false };
+        let result = ToolResult { call: call.into(), text, media: media.into(), is_error: false };
         pieces.push_result(Wire::Message(self.index), node, result, Slot::Element(node));
         Ok(())
     }
 
     /// What a result says and shows.
-    fn said(&mut self, fields: &Fields<'_>) -> Result<(String, Vec<Media>), ReadError> {
+    fn said(&mut self, fields: &Fields<'_>) -> Result<(Box<str>, Vec<Media>), ReadError> {
         let Some(output) = fields.output.filter(|output| !output.is_null()) else {
-            return Ok((String::new(), Vec::new()));
+            return Ok((Box::default(), Vec::new()));
         };
         if let Some(text) = self.texts.take(output) {
             return Ok((text, Vec::new()));
         }
         if let Some(seen) = media::responses(output, self.rule) {
-            return Ok((String::new(), vec![seen]));
+            return Ok((Box::default(), vec![seen]));
         }
         if output.is_object() {
-            return Ok((compact(output.raw()), Vec::new()));
+            return Ok((compact(output.raw()).into(), Vec::new()));
         }
         if !output.is_array() {
             return Err(self.shape(output, "a string or an array of parts"));
@@ -300,7 +300,7 @@ impl Reader<'_> {
         for element in output.items() {
             // What a shell prints has no type.
             if element.get("type").is_none() {
-                lines.push(compact(element.raw()));
+                lines.push(compact(element.raw()).into());
                 continue;
             }
             match self.element(element)? {

@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
             self.begin(wire);
             match part {
                 Part::Reasoning(_) => self.is_bereft = change == Change::Removed,
-                Part::Opaque(opaque) if opaque.kind == "reasoning" => self.is_bereft = false,
+                Part::Opaque(opaque) if opaque.kind == "reasoning".into() => self.is_bereft = false,
                 _ => {}
             }
             self.bits.push((part, slot, change));
@@ -165,7 +165,7 @@ impl<'a> Writer<'a> {
         let mut own = Vec::new();
         for part in message.parts() {
             match part {
-                Part::Text(text) => said.push(text.clone()),
+                Part::Text(text) => said.push(text.to_string()),
                 Part::Media(media) => said.push(medium_named(&media.kind)),
                 Part::ToolCall(call) => own.push(style.object(&[
                     ("type", quote("function_call")),

@@ -184,7 +184,7 @@ fn a_lone_text_is_a_request() {
         json.as_bytes()
     );
     let said = |text: &str| {
-        brute_core::Message::new(brute_core::MessageId(7), Role::User, [Part::Text(text.into())])
+        brute_core::Message::new(brute_core::MessageId(7), Role::User, [Part::text(text)])
     };
     let mut messages = vec![(*document.conversation().messages()[0]).clone()];
     messages.push(said("more"));

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> [Part; 1] {
-        [Part::Text(text.into())]
+        [Part::text(text)]
     }
 
     fn is_on_disk(session: &Session) -> bool {

@@ -37,16 +37,17 @@ impl Session {
     }
 
     fn user(self, text: &str) -> Self {
-        self.say(Role::User, Part::Text(text.into()))
+        self.say(Role::User, Part::text(text))
     }
 
     fn assistant(self, text: &str) -> Self {
-        self.say(Role::Assistant, Part::Text(text.into()))
+        self.say(Role::Assistant, Part::text(text))
     }
 
     fn call(self, name: &str, arguments: &str, text: &str, is_error: bool) -> Self {
         let call = ToolCall { id: "c".into(), name: name.into(), arguments: arguments.into() };
-        let result = ToolResult { call: "c".into(), text: text.into(), media: vec![], is_error };
+        let result =
+            ToolResult { call: "c".into(), text: text.into(), media: Box::default(), is_error };
         self.say(Role::Assistant, Part::ToolCall(call)).say(Role::Tool, Part::ToolResult(result))
     }
 
@@ -138,8 +139,8 @@ fn an_earlier_summary_keeps_its_sections() {
     let conversation = Session::default()
         .user("Go on.")
         .user("task")
-        .say(Role::User, Part::Text(mark.write(&format!("{first}\n{padding}"))))
-        .say(Role::User, Part::Text(mark.write(&format!("## Decisions\n- no network\n{padding}"))))
+        .say(Role::User, Part::text(mark.write(&format!("{first}\n{padding}"))))
+        .say(Role::User, Part::text(mark.write(&format!("## Decisions\n- no network\n{padding}"))))
         .assistant("Done.")
         .conversation();
     let summary = summarized(&conversation, 300);

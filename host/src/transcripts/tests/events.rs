@@ -60,7 +60,7 @@ fn an_evaluation_of_openhands_has_a_session_in_each_line_and_calls_without_ids()
         assert_eq!(texts(&document, Role::Assistant), ["First.", "", "All done."]);
         assert_eq!(problems(&transcript), Vec::<String>::new());
         let call = document.conversation().messages()[1].calls().next().unwrap().1.clone();
-        assert_eq!((call.name.as_str(), call.arguments.as_str()), ("run", r#"{"command":"ls"}"#));
+        assert_eq!((&*call.name, &*call.arguments), ("run", r#"{"command":"ls"}"#));
     }
 }
 
@@ -89,7 +89,7 @@ fn inspect_looks_up_what_is_attached() {
     assert_eq!(texts(&document, Role::User), ["Two?"]);
     assert_eq!(texts(&document, Role::Tool), ["out", ""]);
     let call = document.conversation().messages()[2].calls().next().unwrap().1.clone();
-    assert_eq!(call.arguments, r#"{"cmd":"find / -name \"x\""}"#);
+    assert_eq!(call.arguments, r#"{"cmd":"find / -name \"x\""}"#.into());
     let [problem] = transcript.problems() else { panic!("one result that nobody asked for") };
     assert!(problem.what.contains("`x9`"), "{problem}");
     let [report] = transcript.reports() else { panic!("the last reply's") };
@@ -172,7 +172,7 @@ fn codex_reads_items_and_not_what_is_said_of_them() {
     );
     assert_eq!(texts(&document, Role::Assistant), ["Fixing.", "Fixed."]);
     let patch = document.conversation().messages()[4].calls().nth(1).unwrap().1.clone();
-    assert_eq!(patch.arguments, r#"{"input":"*** Begin Patch"}"#);
+    assert_eq!(patch.arguments, r#"{"input":"*** Begin Patch"}"#.into());
     assert_eq!(transcript.reports()[0].usage.total(), 41_148);
     let (_, document) = live("codex-old.jsonl");
     assert_eq!(counts(&document), (5, 1, 1));

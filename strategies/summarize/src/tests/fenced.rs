@@ -8,12 +8,12 @@ fn asked(text: &str, host: &TestHost) -> Vec<Prompt> {
     let words = "word ".repeat(300);
     let say = |role, part| (role, vec![part]);
     let parts = [
-        say(Role::System, Part::Text(text.into())),
-        say(Role::User, Part::Text(format!("{text}{words}"))),
+        say(Role::System, Part::text(text)),
+        say(Role::User, Part::text(format!("{text}{words}"))),
         (
             Role::Assistant,
             vec![
-                Part::Text(text.into()),
+                Part::text(text),
                 Part::ToolCall(brute_core::ToolCall {
                     id: "c".into(),
                     name: text.into(),
@@ -25,14 +25,14 @@ fn asked(text: &str, host: &TestHost) -> Vec<Prompt> {
             Role::Tool,
             Part::ToolResult(brute_core::ToolResult {
                 call: "c".into(),
-                text: format!("{words}{text}"),
-                media: Vec::new(),
+                text: format!("{words}{text}").into(),
+                media: Box::default(),
                 is_error: true,
             }),
         ),
-        say(Role::User, Part::Text(Mark { kind: MarkKind::Summary, count: 3 }.write(text))),
-        say(Role::User, Part::Text(format!("task {text}"))),
-        say(Role::Assistant, Part::Text("so".into())),
+        say(Role::User, Part::text(Mark { kind: MarkKind::Summary, count: 3 }.write(text))),
+        say(Role::User, Part::text(format!("task {text}"))),
+        say(Role::Assistant, Part::text("so")),
     ];
     let messages = parts.into_iter().enumerate().map(|(index, (role, parts))| {
         brute_core::Message::new(brute_core::MessageId(index as u64), role, parts)

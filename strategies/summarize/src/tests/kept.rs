@@ -8,7 +8,7 @@ use crate::sections::section;
 fn summaries(conversation: &Conversation) -> Vec<&str> {
     let texts = conversation.messages().iter().flat_map(|message| message.parts());
     let texts = texts.filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
+        Part::Text(text) => Some(&**text),
         _ => None,
     });
     texts
@@ -166,7 +166,7 @@ fn twenty_compactions_leave_one_summary_with_goal_and_constraints() {
                 .iter()
                 .flat_map(|message| message.parts())
                 .filter_map(|part| match part {
-                    Part::Text(text) => Some(text.as_str()),
+                    Part::Text(text) => Some(&**text),
                     _ => None,
                 })
                 .collect();
