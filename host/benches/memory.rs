@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use brute_core::{Approximate, Conversation, Message};
+use brute_core::{Approximate, Conversation, Message, MessageId, Part, Role};
 use brute_host::formats::{Document, ReadOptions};
 use divan::{AllocProfiler, Bencher};
 
@@ -53,6 +53,49 @@ fn samples() -> Vec<Sample> {
         .collect();
     samples.sort_by(|one, other| one.path.cmp(&other.path));
     samples
+}
+
+/// A chat without tools, whose messages have so many bytes of text each.
+struct Chat {
+    words: usize,
+    bytes: usize,
+}
+
+impl Chat {
+    const MESSAGES: u64 = 1_000;
+
+    fn of(words: usize) -> Self {
+        let json = |message: Message| match message.parts() {
+            [Part::Text(text)] => {
+                serde_json::json!({ "role": message.role(), "content": text }).to_string().len()
+            }
+            _ => 0,
+        };
+        Self { words, bytes: Self::messages(words).map(json).sum() }
+    }
+
+    fn messages(words: usize) -> impl Iterator<Item = Message> {
+        (0..Self::MESSAGES).map(move |number| {
+            let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
+            Message::new(MessageId(number), role, [Part::text("a".repeat(words))])
+        })
+    }
+}
+
+impl fmt::Display for Chat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B each ({:.1} KB)", self.words, self.bytes as f64 / 1e3)
+    }
+}
+
+#[divan::bench(args = [300, 400, 500, 600].map(Chat::of), sample_count = 1, sample_size = 1)]
+fn chat(bencher: Bencher<'_, '_>, chat: &Chat) {
+    bencher.bench_local(|| {
+        let messages = Chat::messages(chat.words);
+        let mut conversation = Conversation::new(messages).expect("nobody asks for a tool");
+        conversation.measure(&Approximate);
+        conversation
+    });
 }
 
 /// A conversation of its own, message after message.
