@@ -10,6 +10,7 @@
 
 mod answer;
 mod clip;
+mod echoed;
 mod harmless;
 pub mod identifiers;
 mod ledger;
@@ -25,7 +26,7 @@ mod tests;
 
 use brute_core::{
     CompletionError, Configure, Edit, Flow, Host, LayerError, LogLevel, Mark, MarkKind,
-    OptionsError, PartView, Plan, Role, Strategy, Window,
+    OptionsError, PartView, Plan, Prompt, Role, Strategy, Window,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -223,7 +224,7 @@ struct Round<'a, 'w> {
 impl Round<'_, '_> {
     fn plan(&self, request: &Request, answer: &str) -> Result<Plan, LayerError> {
         let gone = Sum::of(&request.units).gone;
-        let answer = sections::without_kept(answer);
+        let answer = self.own_words(&sections::without_kept(answer), &request.prompt)?;
         if sections::ends_early(&answer) {
             let message =
                 "the summary says nothing but the objective: its other sections are missing";
@@ -274,6 +275,21 @@ impl Round<'_, '_> {
         Ok(Plan { edits: self.edits(&request.units, text), flow: Flow::Again })
     }
 
+    /// The answer without what it says of the instructions.
+    fn own_words(&self, answer: &str, prompt: &Prompt) -> Result<String, LayerError> {
+        let Prompt { instructions, input, .. } = prompt;
+        let (own, echoed) = echoed::without_instructions(answer, instructions, input);
+        if echoed > 0 {
+            if sections::says_nothing(&own) {
+                let message = "the summarizer repeats its instructions and says nothing else";
+                return Err(LayerError::summarizer(message));
+            }
+            let message = format!("sentences of the instructions were struck out: {echoed}");
+            self.host.log(LogLevel::Info, &message);
+        }
+        Ok(own)
+    }
+
     /// The answer with an objective, and without paths that nobody named. One that took up the headings has all of
     /// them, if there is room; one in prose, none but that: the sections that are kept without the summarizer stand
     /// behind both.
@@ -305,7 +321,7 @@ impl Round<'_, '_> {
             None => sections::with_objective(&answer, &request.kept.objective),
         };
         let whole = Some(&answer).filter(|_| !is_prose).map(|answer| sections::completed(answer));
-        let fits = |whole: &String| self.count(whole) <= u64::from(request.prompt.max_tokens);
+        let fits = |whole: &String| self.count(whole) <= request.asked;
         whole.filter(fits).unwrap_or(answer)
     }
 

@@ -9,7 +9,7 @@ use crate::stretch::{LEAST_ANSWER, Stretch, Sum, Terms, Unit};
 use crate::{InstructionsMode, Options, clip, record};
 
 /// Our instructions. `{max-tokens}` is the length of the answer.
-const INSTRUCTIONS: &str = include_str!("instructions.md");
+pub(crate) const INSTRUCTIONS: &str = include_str!("instructions.md");
 
 impl Terms {
     /// What the user said gets at most so many tokens of a summary of `longest`. What is left out of one is out of all
@@ -22,6 +22,10 @@ impl Terms {
 /// The goal takes at most this share of the summarizer's window, and never more than so many tokens.
 const GOAL_SHARE: u64 = 8;
 const LONGEST_GOAL: u64 = 1_000;
+
+/// By this share of the length that is asked for an answer may be longer before it is cut, and so lost: few models count
+/// their words. It is clipped where it has to be.
+const LEEWAY_SHARE: u64 = 2;
 
 /// Below so many tokens a clipped message says nothing.
 const LEAST_MESSAGE: u64 = 24;
@@ -44,6 +48,8 @@ const SLACK: u64 = 16;
 /// A request, and what its answer is to replace.
 pub(crate) struct Request {
     pub prompt: Prompt,
+    /// How long the answer is asked to be, in tokens.
+    pub asked: u64,
     /// Its size, room for the answer included.
     pub size: u64,
     /// What the summary may cost.
@@ -84,7 +90,7 @@ impl<'w> Writer<'_, 'w> {
         let goal = self.goal();
         let frame = self.count(&self.instructions(self.terms.most))
             + self.count(&self.input(&goal, "", self.terms.most));
-        let fixed = frame + self.terms.most + SLACK;
+        let fixed = frame + self.terms.most + self.terms.most / LEEWAY_SHARE + SLACK;
         let mut room = self.limit.saturating_sub(fixed);
         while room >= LEAST_MESSAGE {
             let (units, record) = self.fill(stretch, room)?;
@@ -108,13 +114,14 @@ impl<'w> Writer<'_, 'w> {
         let said = self.count(&kept.said.section("", self.terms.said(longest), &count));
         let listed = self.count(&kept.ledger.section("", longest * LEDGER_SHARE / 100, &count));
         let asked = longest - (said + listed).min(longest.saturating_sub(LEAST_ASKED));
+        let limit = asked + asked / LEEWAY_SHARE;
         let prompt = Prompt {
             instructions: self.instructions(asked),
             input: self.input(goal, record, asked),
-            max_tokens: u32::try_from(asked).unwrap_or(u32::MAX),
+            max_tokens: u32::try_from(limit).unwrap_or(u32::MAX),
         };
-        let size = self.count(&prompt.instructions) + self.count(&prompt.input) + asked;
-        Request { prompt, size, terms: self.terms, units, longest, kept }
+        let size = self.count(&prompt.instructions) + self.count(&prompt.input) + limit;
+        Request { prompt, asked, size, terms: self.terms, units, longest, kept }
     }
 
     fn kept(&self, units: &[Unit], goal: &str) -> Kept {

@@ -54,6 +54,12 @@ pub(crate) fn ends_early(summary: &str) -> bool {
     missing_sections(summary) == SECTIONS[1..]
 }
 
+/// Whether there is nothing in `summary` but headings.
+pub(crate) fn says_nothing(summary: &str) -> bool {
+    let mut lines = summary.lines().filter(|line| !is_any_heading(line));
+    !lines.any(|line| line.chars().any(char::is_alphanumeric))
+}
+
 /// `summary` with all sections, each in its place: one that was begun under the headings, not prose. What its author
 /// left out is said to be, so that nobody takes it for nothing.
 pub(crate) fn completed(summary: &str) -> String {
