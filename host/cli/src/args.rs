@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
 use self::formats::formats;
+use crate::verbs::advise::Advise;
 use crate::verbs::orderings::Orderings;
 use crate::verbs::replay::Replay;
 
@@ -66,6 +67,8 @@ pub(crate) enum Verb {
     Replay(Replay),
     /// Show what each order of a ladder does to recorded sessions
     Orderings(Orderings),
+    /// Propose a ladder and thresholds for recorded sessions, and say how sure that is
+    Advise(Advise),
     /// Make a broken conversation valid, by the least change
     Repair(Repair),
     /// Write a conversation in another provider's format

@@ -253,7 +253,12 @@ fn sample(field: &Field) -> String {
 }
 
 /// A value in the notation of TOML.
-pub(super) fn toml_value(value: &Value) -> String {
+///
+/// ```
+/// use brute_host::config::toml_value;
+/// assert_eq!(toml_value(&serde_json::json!({"keep": "ends", "steps": [1, 20_000]})), r#"{ keep = "ends", steps = [1, 20_000] }"#);
+/// ```
+pub fn toml_value(value: &Value) -> String {
     match value {
         Value::Null => "none".into(),
         Value::Bool(flag) => flag.to_string(),
@@ -298,6 +303,32 @@ fn grouped(number: u64) -> String {
 }
 
 impl Config {
+    /// The rungs in force, from the top, each with the keys that it was given and what they were given as.
+    ///
+    /// ```
+    /// use brute_host::config::{Config, toml_value};
+    /// let ladder = Config::default().written_ladder();
+    /// assert_eq!(ladder[1]["layer"], "sliding-window");
+    /// assert_eq!(toml_value(&ladder[1]["keep-steps"]), "2");
+    /// ```
+    pub fn written_ladder(&self) -> Vec<serde_json::Map<String, Value>> {
+        let rungs = self.rungs_in_force();
+        rungs.filter_map(|(_, node)| Some(node.to_json().as_object()?.clone())).collect()
+    }
+
+    /// The rungs in force as they are written, each with its layer.
+    fn rungs_in_force(&self) -> impl Iterator<Item = (&str, &Node)> {
+        let rungs = match self.tree.get(&["ladder"]).map(|ladder| &ladder.kind) {
+            Some(Kind::List(rungs)) => rungs.as_slice(),
+            _ => &[],
+        };
+        rungs.iter().filter_map(|node| {
+            let layer = node.get(&["layer"]).and_then(Node::text)?;
+            let name = node.get(&["name"]).and_then(Node::text).unwrap_or(layer);
+            self.ladder.iter().any(|rung| rung.name == name).then_some((layer, node))
+        })
+    }
+
     /// What is in force, as a file that gives the same configuration, each value with where it comes
     /// from: `# default`, `# brute.toml:12`, `# --set`.
     pub fn resolved_toml(&self, layers: &Layers) -> String {
@@ -356,14 +387,7 @@ impl Config {
     }
 
     fn resolved_ladder(&self, writer: &mut Writer, layers: &Layers) {
-        let Some(ladder) = self.tree.get(&["ladder"]) else { return };
-        let Kind::List(rungs) = &ladder.kind else { return };
-        for node in rungs {
-            let Some(layer) = node.get(&["layer"]).and_then(Node::text) else { continue };
-            let name = node.get(&["name"]).and_then(Node::text).unwrap_or(layer);
-            if !self.ladder.iter().any(|rung| rung.name == name) {
-                continue;
-            }
+        for (layer, node) in self.rungs_in_force() {
             let mut all = rung_fields().to_vec();
             all.extend(layers.get(layer).into_iter().flat_map(|kind| kind.fields().to_vec()));
             writer.text.push_str("\n[[ladder]]\n");

@@ -35,6 +35,7 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 //! ```
 
+mod advice;
 mod descent;
 mod fates;
 mod figures;
@@ -51,6 +52,7 @@ use std::sync::Arc;
 
 use brute_core::Conversation;
 
+pub use advice::{Advice, HeldOut, Measured, Measurements, Sureness, mean};
 pub use fates::{Became, Fate, Fates};
 pub use figures::{Call, Compacted, Run, Totals};
 pub use laws::{Law, Violation};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use brute_host::config::Config;
 use brute_host::ladder::Budget;
-use brute_host::replay::{Totals, unbeaten};
+use brute_host::replay::{Measured, unbeaten};
 use brute_host::shown::shown;
 use brute_host::transcripts::Compaction;
 use clap::Args;
@@ -163,27 +163,33 @@ fn page(
             names.push(&replayed.ladder);
         }
     }
-    let totals: Vec<Totals> = (names.iter())
+    // Dollars can be weighed where each session has a price.
+    let is_priced = runs.iter().all(|(replayed, _)| replayed.dollars.is_some());
+    let measured = |replayed: &Replayed| Measured {
+        totals: replayed.totals,
+        cost: replayed.dollars.filter(|_| is_priced).unwrap_or(replayed.cost),
+    };
+    let all: Vec<Measured> = (names.iter())
         .map(|name| {
             let of_it = runs.iter().filter(|(replayed, _)| replayed.ladder == *name);
-            of_it.map(|(replayed, _)| replayed.totals).fold(Totals::default(), Totals::and)
+            of_it.map(|(replayed, _)| measured(replayed)).fold(Measured::default(), Measured::and)
         })
         .collect();
     // Without compaction, nothing is forgotten and nothing need fit: that is no choice between ladders.
     let is_baseline = |at: usize| at == 0;
-    let best = unbeaten(totals.get(1..).unwrap_or_default());
-    page.trade = (names.iter().zip(&totals).enumerate())
-        .map(|(at, (name, totals))| Point {
+    let best = unbeaten(all.get(1..).unwrap_or_default());
+    page.trade = (names.iter().zip(&all).enumerate())
+        .map(|(at, (name, one))| Point {
             name: replays::stem(name),
-            cost: totals.cost(),
-            recall: totals.recall(),
-            words: number(totals.cost() as u64),
+            cost: one.cost,
+            recall: one.totals.recall(),
+            words: replays::cost_words(is_priced.then_some(one.cost), one.cost),
             unbeaten: !is_baseline(at) && best.contains(&(at - 1)),
             baseline: is_baseline(at),
         })
         .collect();
-    if totals.first().is_some_and(|baseline| baseline.over_window > 0) {
-        let over = counted(totals[0].over_window, "request");
+    if all.first().is_some_and(|baseline| baseline.totals.over_window > 0) {
+        let over = counted(all[0].totals.over_window, "request");
         page.lead.push(format!("Without compaction, {over} would not fit into the window."));
     }
     for (at, runs) in runs.chunk_by(|one, other| one.0.session == other.0.session).enumerate() {
