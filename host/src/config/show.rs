@@ -44,6 +44,16 @@ pub fn init_toml() -> &'static str {
     INIT
 }
 
+/// A file to start with whose ladder keeps more than the default one, for little more: `docs/orderings.md` has the
+/// figures.
+///
+/// ```
+/// assert!(brute_host::config::recommended_toml().contains("layer = \"summarize\""));
+/// ```
+pub fn recommended_toml() -> &'static str {
+    include_str!("../../../examples/ladders/recommended.toml")
+}
+
 const INIT: &str = r#"#:schema ./brute.schema.json
 # Editors that know TOML check this file by that schema. To make it: `brute schema > brute.schema.json`
 version = 1
@@ -303,17 +313,27 @@ fn grouped(number: u64) -> String {
 }
 
 impl Config {
-    /// The rungs in force, from the top, each with the keys that it was given and what they were given as.
+    /// The rungs in force, from the top, each with its layer and the keys that are not as by default.
     ///
     /// ```
     /// use brute_host::config::{Config, toml_value};
-    /// let ladder = Config::default().written_ladder();
-    /// assert_eq!(ladder[1]["layer"], "sliding-window");
+    /// use brute_host::layers::Layers;
+    ///
+    /// let ladder = Config::default().written_ladder(&Layers::built_in());
+    /// assert_eq!((ladder[0].len(), &ladder[1]["layer"]), (1, &"sliding-window".into()));
     /// assert_eq!(toml_value(&ladder[1]["keep-steps"]), "2");
     /// ```
-    pub fn written_ladder(&self) -> Vec<serde_json::Map<String, Value>> {
-        let rungs = self.rungs_in_force();
-        rungs.filter_map(|(_, node)| Some(node.to_json().as_object()?.clone())).collect()
+    pub fn written_ladder(&self, layers: &Layers) -> Vec<serde_json::Map<String, Value>> {
+        let written = |(layer, node): (&str, &Node)| {
+            let fields = layers.get(layer).map(LayerKind::fields).unwrap_or_default();
+            let mut keys = node.to_json().as_object()?.clone();
+            keys.retain(|key, value| {
+                let field = fields.iter().find(|field| field.name == *key);
+                field.is_none_or(|field| field.default.as_ref() != Some(value))
+            });
+            Some(keys)
+        };
+        self.rungs_in_force().filter_map(written).collect()
     }
 
     /// The rungs in force as they are written, each with its layer.

@@ -154,6 +154,21 @@ impl Measurements {
         Self { ladders, point }
     }
 
+    /// Makes room for so many ladders and sessions, of which nothing more is known yet.
+    pub fn add(&mut self, ladders: usize, sessions: usize) {
+        self.ladders.resize_with(ladders.max(self.ladders.len()), Vec::new);
+        for ladder in &mut self.ladders {
+            ladder.resize(sessions.max(ladder.len()), Measured::default());
+        }
+    }
+
+    /// Adds what one more replay of a ladder did to a session; nothing where there is no such ladder or session.
+    pub fn count(&mut self, ladder: usize, session: usize, measured: Measured) {
+        if let Some(sum) = self.ladders.get_mut(ladder).and_then(|one| one.get_mut(session)) {
+            *sum = sum.and(measured);
+        }
+    }
+
     /// What a ladder did to all sessions together.
     pub fn all(&self, ladder: usize) -> Measured {
         let sessions = self.ladders.get(ladder).into_iter().flatten().copied();

@@ -6,7 +6,8 @@ mod proposal;
 use std::path::PathBuf;
 
 use brute_host::config::{Amount, Config};
-use brute_host::replay::{Measured, Measurements, Totals, orders};
+use brute_host::models::Price;
+use brute_host::replay::{Measured, Measurements, Run, Totals, orders};
 use clap::Args;
 
 use self::grid::{Axes, Axis, Variant};
@@ -16,15 +17,16 @@ use crate::args::Global;
 use crate::exit::{Done, Exit, Failure};
 use crate::output;
 use crate::replays::{self, Loaded, Replaying};
+use crate::setup;
 use crate::style::{BAD, styled};
 
-/// What a search comes to.
-const AFTER: &str = "\
-The grid: every order of the ladder's rungs, times --compact-at, times --compact-to, times, where one
-rung is `tool-results`, its `keep-steps` 1 and 3 and its `keep` \"nothing\" and \"ends\"; what the
-configuration in force says is always among them. Each is replayed in each session and room, without
-a model unless --with-summarizer is said. docs/advice.md says how they are weighed, and how sure the
-answer is. Standard output is a brute.toml.";
+/// What the grid is, and what becomes of it.
+const AFTER: &str = r#"The grid: every order of the ladder's rungs, times --compact-at, times --compact-to, times, where one
+rung is `tool-results`, its `keep-steps` 1 and 3 and its `keep` "nothing" and "ends"; what the
+configuration in force says is always among them. All orders and thresholds are replayed in each
+session and room, then what differs from the best in one setting, until nothing around it is better;
+without a model, unless --with-summarizer is said. docs/advice.md says how ladders are weighed, and
+how sure the answer is."#;
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
@@ -47,6 +49,10 @@ pub(crate) struct Advise {
     /// What compactions aim for, to try: shares of the window
     #[arg(long, value_name = "SHARE,…", value_delimiter = ',', default_values = ["0.3", "0.4", "0.5"], value_parser = share)]
     pub(crate) compact_to: Vec<f64>,
+
+    /// Replay all of the grid, and not only thresholds and then what is around the best
+    #[arg(long)]
+    pub(crate) exhaustive: bool,
 
     /// By so many percent a session may cost more for one point of recall
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
@@ -102,7 +108,12 @@ struct Tried {
 /// The replays of a search.
 struct Search<'s> {
     sessions: &'s [Loaded],
+    /// What the model of each session costs.
+    prices: Vec<Option<Price>>,
+    /// Each session in each window.
+    places: Vec<(usize, u64)>,
     axes: Axes,
+    /// What was tried of the grid, first what is in force.
     variants: Vec<Variant>,
     orders: Vec<Vec<usize>>,
     /// The names of the rungs, as they were given.
@@ -110,10 +121,6 @@ struct Search<'s> {
     /// For each ladder, what its rungs did in all replays.
     worked: Vec<Vec<Worked>>,
     measured: Measurements,
-    /// How many replays there were.
-    replays: usize,
-    /// Whether costs are in dollars.
-    is_priced: bool,
 }
 
 pub(crate) fn run(global: &Global, args: &Advise) -> Done {
@@ -154,66 +161,47 @@ pub(crate) fn run(global: &Global, args: &Advise) -> Done {
     Ok(Exit::Fitted)
 }
 
-/// Replays all of the grid.
+/// Replays the grid: all thresholds, then what is around the best, until nothing around it is better.
 fn search<'s>(
     global: &Global,
     args: &Advise,
     config: &Config,
     sessions: &'s [Loaded],
 ) -> Result<Search<'s>, Failure> {
-    let axes = Axes::of(config, &args.compact_at, &args.compact_to);
-    let variants = axes.variants();
-    let orders = orders(config.ladder.len(), args.seed);
-    let names: Vec<String> = config.ladder.iter().map(|rung| rung.name.clone()).collect();
-    let mut configs = Vec::with_capacity(variants.len());
-    for variant in &variants {
-        let mut global = Global { quiet: true, ..global.clone() };
-        global.set.extend(axes.settings(variant));
-        configs.push(replays::config(&global, &args.replaying, global.config.as_deref())?.0);
-    }
-    let mut jobs: Vec<(usize, u64, usize)> = Vec::new();
+    let layers = setup::layers(&Global { quiet: true, ..global.clone() })?;
+    let axes = Axes::of(config, &layers, &args.compact_at, &args.compact_to);
+    let prices = sessions.iter().map(|session| replays::price(config, session)).collect();
+    let mut places: Vec<(usize, u64)> = Vec::new();
     for (at, session) in sessions.iter().enumerate() {
         let size = replays::size(config, session);
-        let mut windows: Vec<u64> = (args.room.iter())
-            .map(|room| replays::window(config, session, room.tokens(size).max(2)))
-            .collect();
+        let rooms = args.room.iter().map(|room| room.tokens(size).max(2));
+        let mut windows: Vec<u64> =
+            rooms.map(|room| replays::window(config, session, room)).collect();
         windows.dedup();
-        let jobs_of = |window: u64| (0..variants.len()).map(move |variant| (at, window, variant));
-        jobs.extend(windows.into_iter().flat_map(jobs_of));
+        places.extend(windows.into_iter().map(|window| (at, window)));
     }
-    let tried = replays::in_parallel(global.quiet, "replaying the grid", &jobs, |runtime, job| {
-        let (session, window, variant) = *job;
-        let session = &sessions[session];
-        let replay = replays::replay(&configs[variant], &args.replaying, session, Some(window))?;
-        let runs = runtime.block_on(replay.run(&session.recorded, orders.clone()));
-        Ok(runs.iter().map(|run| tried(run, &names)).collect::<Vec<Tried>>())
-    })?;
-    let prices: Option<Vec<_>> =
-        sessions.iter().map(|session| replays::price(config, session)).collect();
-    let ladders = variants.len() * orders.len();
-    let mut measured = vec![vec![Measured::default(); sessions.len()]; ladders];
-    let mut worked = vec![vec![Worked::default(); names.len()]; ladders];
-    for ((session, _, variant), tried) in jobs.iter().zip(tried) {
-        for (order, tried) in tried.into_iter().enumerate() {
-            let ladder = variant * orders.len() + order;
-            let cost = match &prices {
-                Some(prices) => tried.totals.dollars(&prices[*session]),
-                None => tried.totals.cost(),
-            };
-            let sum = &mut measured[ladder][*session];
-            *sum = sum.and(Measured { totals: tried.totals, cost });
-            for (sum, rung) in worked[ladder].iter_mut().zip(&tried.rungs) {
-                sum.asked += rung.asked;
-                sum.took += rung.took;
-            }
-        }
+    let mut open = if args.exhaustive { axes.variants() } else { axes.first() };
+    let mut search = Search {
+        sessions,
+        prices,
+        places,
+        axes,
+        variants: Vec::new(),
+        orders: orders(config.ladder.len(), args.seed),
+        names: config.ladder.iter().map(|rung| rung.name.clone()).collect(),
+        worked: Vec::new(),
+        measured: Measurements::new(Vec::new(), args.point),
+    };
+    while !open.is_empty() {
+        search.replay(global, args, open)?;
+        let chosen = search.measured.advice().chosen;
+        open = search.axes.around(search.parts(chosen).0);
+        open.retain(|variant| !search.variants.contains(variant));
     }
-    let measured = Measurements::new(measured, args.point);
-    let (is_priced, replays) = (prices.is_some(), jobs.len() * orders.len());
-    Ok(Search { sessions, axes, variants, orders, names, worked, measured, replays, is_priced })
+    Ok(search)
 }
 
-fn tried(run: &brute_host::replay::Run, names: &[String]) -> Tried {
+fn tried(run: &Run, names: &[String]) -> Tried {
     let mut rungs = vec![Worked::default(); names.len()];
     for report in run.compactions.iter().flat_map(|one| &one.rungs) {
         if let Some(at) = names.iter().position(|name| *name == report.rung) {
@@ -225,6 +213,65 @@ fn tried(run: &brute_host::replay::Run, names: &[String]) -> Tried {
 }
 
 impl Search<'_> {
+    /// Replays every order under `variants` as well.
+    fn replay(
+        &mut self,
+        global: &Global,
+        args: &Advise,
+        variants: Vec<Variant>,
+    ) -> Result<(), Failure> {
+        let mut configs = Vec::with_capacity(variants.len());
+        for variant in &variants {
+            let mut global = Global { quiet: true, ..global.clone() };
+            global.set.extend(self.axes.settings(variant));
+            configs.push(replays::config(&global, &args.replaying, global.config.as_deref())?.0);
+        }
+        let jobs: Vec<(usize, u64, usize)> = (self.places.iter())
+            .flat_map(|(session, window)| {
+                (0..configs.len()).map(move |variant| (*session, *window, variant))
+            })
+            .collect();
+        let what = format!("{} ladders", configs.len() * self.orders.len());
+        let tried = replays::in_parallel(global.quiet, &what, &jobs, |runtime, job| {
+            let (session, window, variant) = (&self.sessions[job.0], job.1, &configs[job.2]);
+            let replay = replays::replay(variant, &args.replaying, session, Some(window))?;
+            let runs = runtime.block_on(replay.run(&session.recorded, self.orders.clone()));
+            Ok(runs.iter().map(|run| tried(run, &self.names)).collect::<Vec<Tried>>())
+        })?;
+        let (known, orders) = (self.variants.len(), self.orders.len());
+        self.variants.extend(variants);
+        let ladders = self.variants.len() * orders;
+        self.measured.add(ladders, self.sessions.len());
+        self.worked.resize_with(ladders, || vec![Worked::default(); self.names.len()]);
+        let is_priced = self.is_priced();
+        for ((session, _, variant), tried) in jobs.iter().zip(tried) {
+            for (order, tried) in tried.into_iter().enumerate() {
+                let ladder = (known + variant) * orders + order;
+                let cost = match self.prices[*session] {
+                    Some(price) if is_priced => tried.totals.dollars(&price),
+                    _ => tried.totals.cost(),
+                };
+                let measured = Measured { totals: tried.totals, cost };
+                self.measured.count(ladder, *session, measured);
+                for (sum, rung) in self.worked[ladder].iter_mut().zip(&tried.rungs) {
+                    sum.asked += rung.asked;
+                    sum.took += rung.took;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether costs are in dollars: where the model of each session has a price.
+    fn is_priced(&self) -> bool {
+        self.prices.iter().all(Option::is_some)
+    }
+
+    /// How many replays there were.
+    fn replays(&self) -> usize {
+        self.places.len() * self.measured.ladders()
+    }
+
     /// The variant of the settings that a ladder has, and its order.
     fn parts(&self, ladder: usize) -> (&Variant, &[usize]) {
         let orders = self.orders.len();

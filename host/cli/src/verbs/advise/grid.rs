@@ -1,6 +1,7 @@
 //! The grid of a search: what is varied beside the order of the rungs, and the values that each takes.
 
 use brute_host::config::{Amount, Config, toml_value};
+use brute_host::layers::Layers;
 use serde_json::{Map, Value, json};
 
 /// The layer whose options are varied.
@@ -61,7 +62,7 @@ impl Axis {
 
 impl Axes {
     /// What is varied of `config`.
-    pub(super) fn of(config: &Config, at: &[f64], to: &[f64]) -> Self {
+    pub(super) fn of(config: &Config, layers: &Layers, at: &[f64], to: &[f64]) -> Self {
         let trigger = &config.trigger;
         let shares = |shares: &[f64]| -> Vec<String> {
             shares.iter().map(|share| Amount::Share(*share).to_string()).collect()
@@ -70,7 +71,7 @@ impl Axes {
             Axis::new(Place::Trigger("compact-at"), trigger.compact_at.to_string(), shares(at)),
             Axis::new(Place::Trigger("compact-to"), trigger.compact_to.to_string(), shares(to)),
         ];
-        let ladder = config.written_ladder();
+        let ladder = config.written_ladder(layers);
         let is_varied = |rung: &&Map<String, Value>| rung.get("layer") == Some(&json!(VARIED));
         // Of two, nobody could say whose setting made the difference.
         if ladder.iter().filter(is_varied).count() == 1
@@ -100,6 +101,27 @@ impl Axes {
             variants = variants.iter().flat_map(longer).collect();
         }
         variants.retain(|variant| self.can_be(variant));
+        variants
+    }
+
+    /// Those of them that have the options of rungs as they are in force: where a search begins.
+    pub(super) fn first(&self) -> Vec<Variant> {
+        let is_option = |axis: &Axis| matches!(axis.place, Place::Rung(..));
+        let mut variants = self.variants();
+        variants.retain(|variant| {
+            let values = self.axes.iter().zip(variant);
+            values.into_iter().all(|(axis, value)| !is_option(axis) || *value == 0)
+        });
+        variants
+    }
+
+    /// Those that differ from `variant` in one value.
+    pub(super) fn around(&self, variant: &Variant) -> Vec<Variant> {
+        let mut variants = self.variants();
+        let differences = |other: &Variant| {
+            other.iter().zip(variant).filter(|(other, value)| other != value).count()
+        };
+        variants.retain(|other| differences(other) == 1);
         variants
     }
 
@@ -177,13 +199,14 @@ mod tests {
     #[test]
     fn what_is_in_force_comes_first_and_nothing_aims_above_its_start() {
         let config = Config::default();
-        let axes = Axes::of(&config, &[0.3, 0.7], &[0.3, 0.5]);
+        let axes = Axes::of(&config, &Layers::built_in(), &[0.3, 0.7], &[0.3, 0.5]);
         let values: Vec<usize> = axes.all().iter().map(|axis| axis.values.len()).collect();
         assert_eq!(values, [2, 3, 2, 2]);
         let variants = axes.variants();
         assert_eq!(variants[0], [0, 0, 0, 0]);
         // Of the pairs, 0.3 goes with no aim at all.
         assert_eq!(variants.len(), 3 * 4);
+        assert_eq!((axes.first().len(), axes.around(&variants[0]).len()), (3, 2 + 1 + 1));
         let settings = axes.settings(&variants[1]);
         assert_eq!(
             settings[..2],

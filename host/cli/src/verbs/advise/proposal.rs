@@ -68,6 +68,7 @@ pub(super) struct Found<'s> {
     grid: Vec<AxisValues>,
     orders: usize,
     replays: usize,
+    is_exhaustive: bool,
     point: f64,
     cost_unit: &'static str,
     sureness: Sureness,
@@ -162,7 +163,7 @@ impl<'s> Proposal<'s> {
         let axes: Vec<String> = (search.axes().iter())
             .map(|axis| format!("{} {}", axis.name(), axis.values.join(", ")))
             .collect();
-        let unit = if search.is_priced { "dollars" } else { "tokens" };
+        let unit = if search.is_priced() { "dollars" } else { "tokens" };
         vec![
             format!(
                 "Proposed by `brute advise` from replays of {sessions} in a room of {} each, {} of the model in \
@@ -172,10 +173,17 @@ impl<'s> Proposal<'s> {
                 counted(calls, "call"),
             ),
             format!(
-                "The grid: {} of {} × {}: {} in each session and room. First stands what is in force.",
+                "The grid: {} of {} × {}, each beginning with what is in force. {}: {} in each session and room.",
                 counted(search.orders.len() as u64, "order"),
                 search.names.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", "),
                 axes.join(" × "),
+                match self.args.exhaustive {
+                    true => "All of it was replayed",
+                    false => {
+                        "All orders and thresholds were replayed, then what differs from the best in one setting, \
+                         until nothing around it was better"
+                    }
+                },
                 counted(search.measured.ladders() as u64, "ladder"),
             ),
             format!(
@@ -229,7 +237,8 @@ impl<'s> Proposal<'s> {
         let share = |share: f64| format!("{:.1} %", share * 100.0);
         row("recall", &|one| share(one.totals.recall()));
         row("  by use", &|one| share(one.totals.recall.by_use.kept_share().unwrap_or(1.0)));
-        let cost = if self.search.is_priced { "cost, in US$" } else { "cost, in tokens of input" };
+        let cost =
+            if self.search.is_priced() { "cost, in US$" } else { "cost, in tokens of input" };
         row(cost, &|one| self.cost(one));
         row("tokens sent", &|one| number(one.totals.sent));
         row("of these cached", &|one| style::share(one.totals.cached, one.totals.sent));
@@ -241,7 +250,7 @@ impl<'s> Proposal<'s> {
     }
 
     fn cost(&self, measured: &Measured) -> String {
-        replays::cost_words(self.search.is_priced.then_some(measured.cost), measured.cost)
+        replays::cost_words(self.search.is_priced().then_some(measured.cost), measured.cost)
     }
 
     /// A setting, below what other values of it would have made.
@@ -362,9 +371,10 @@ impl<'s> Proposal<'s> {
                 .map(|axis| AxisValues { key: axis.name(), values: axis.values.clone() })
                 .collect(),
             orders: search.orders.len(),
-            replays: search.replays,
+            replays: search.replays(),
+            is_exhaustive: self.args.exhaustive,
             point: self.args.point,
-            cost_unit: if search.is_priced { "dollars" } else { "tokens of input" },
+            cost_unit: if search.is_priced() { "dollars" } else { "tokens of input" },
             sureness: advice.sureness,
             in_force,
             proposed,
