@@ -108,9 +108,12 @@ fn load(global: &Global, config: &Config, file: PathBuf) -> Result<Loaded, Failu
         args::Session { file: file.clone(), format: None, whole: true, pick: None, repair: true };
     let session = session::read(global, config, &args)?;
     let own = session.own();
+    let compactions = session.transcript.as_ref().map_or(&[][..], |log| log.compactions());
+    // By messages of the conversation, as everything else that a replay tells.
+    let own_compactions = (compactions.iter().zip(&own.compactions))
+        .map(|(told, own)| Compaction { at: told.at.map(|_| own.at), ..told.clone() })
+        .collect();
     let recorded = Recorded::new(session.document.conversation().clone()).with_own(own);
-    let own_compactions =
-        session.transcript.map_or_else(Vec::new, |log| log.compactions().to_vec());
     Ok(Loaded { name, document: session.document, recorded, own_compactions })
 }
 

@@ -61,10 +61,10 @@ impl Sureness {
             Self::TooFew => "not at all: too few sessions to say anything about others",
             Self::MeanOnly => "hardly: better by the mean alone",
             Self::Leaning => {
-                "rather: better on most sessions, also where they had no say in the choice"
+                "rather: better on most sessions, and where they had no say in the choice"
             }
             Self::Sure => {
-                "sure: better on four of five sessions, also where they had no say in the choice"
+                "sure: better on at least four of five sessions, and where they had no say in the choice"
             }
         }
     }

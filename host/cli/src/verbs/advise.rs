@@ -55,7 +55,7 @@ pub(crate) struct Advise {
     pub(crate) exhaustive: bool,
 
     /// By so many percent a session may cost more for one point of recall
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     pub(crate) point: f64,
 
     /// What decides the sample where a ladder has more orders than 720

@@ -166,7 +166,7 @@ impl<'s> Proposal<'s> {
         let unit = if search.is_priced() { "dollars" } else { "tokens" };
         vec![
             format!(
-                "Proposed by `brute advise` from replays of {sessions} in a room of {} each, {} of the model in \
+                "Proposed by `brute advise` from replays of {sessions} in a room of {}, {} of the model in \
                  all. Keys that are not here had the values of the configuration in force, and had better keep \
                  them.",
                 rooms.join(" and "),
@@ -187,8 +187,8 @@ impl<'s> Proposal<'s> {
                 counted(search.measured.ladders() as u64, "ladder"),
             ),
             format!(
-                "The choice: fewest requests over the window, then the largest gain, which is the points of recall \
-                 less the percent of {unit} more, {} of which are worth one point, in the mean of the sessions.",
+                "The choice: fewest requests over the window, then the largest gain. That is the points of recall \
+                 less what they cost, where {} % more {unit} weigh as much as a point; in the mean of the sessions.",
                 self.args.point,
             ),
             self.sureness(),
@@ -431,7 +431,7 @@ impl<'s> Proposal<'s> {
 
 fn room_words(room: &Amount) -> String {
     match room {
-        Amount::Share(share) => format!("{} % of the session", share * 100.0),
+        Amount::Share(share) => format!("{} % of each", share * 100.0),
         Amount::Tokens(tokens) => counted(*tokens, "token"),
     }
 }
