@@ -13,8 +13,9 @@ use crate::{Found, Reading, files, folder, read, say};
 /// From so many tokens on, by a quarter of the characters, a session is a long one.
 const LONG: u64 = 30_000;
 
-/// In a window of so large a part of a session, each ladder has something to do.
-const PART: u64 = 3;
+/// What some of the ladders keep free for the reply, whatever the window. A window of half a session beside it leaves
+/// each of them something to do, and what a single step needs.
+const RESERVE: u64 = 16_384;
 
 /// The ladders that ship.
 fn ladders() -> Vec<PathBuf> {
@@ -30,6 +31,12 @@ fn size(file: &Path) -> Option<u64> {
         Some(document.conversation().clone().measure(&Approximate))
     };
     sizes.filter_map(size).max()
+}
+
+/// The name of a ladder's file.
+fn shown(ladder: &Value) -> String {
+    let path = Path::new(ladder.as_str().unwrap_or_default());
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn figure(of: &Value, key: &str) -> u64 {
@@ -51,7 +58,7 @@ fn long_sessions_are_replayed_under_every_ladder_that_ships() {
         let Some(size) = size(&file).filter(|size| *size >= LONG) else { continue };
         let mut command = Command::new(env!("CARGO_BIN_EXE_brute"));
         command.arg("replay").arg(&file).args(["--json", "-q"]);
-        command.args(["--window", &(size / PART).to_string()]);
+        command.args(["--window", &(size / 2 + RESERVE).to_string()]);
         for ladder in &ladders {
             command.arg("--ladder").arg(ladder);
         }
@@ -72,11 +79,17 @@ fn long_sessions_are_replayed_under_every_ladder_that_ships() {
             let broken = figure(totals, "violations");
             if broken > 0 || figure(totals, "over-window") > 0 {
                 say(&format!(
-                    "{name} under {}, window {}: {broken} violations, {} requests over the window, {} misses",
-                    run["ladder"], run["window"], totals["over-window"], totals["misses"],
+                    "{name} under {}, window {}: {broken} laws broken, {} requests over the window, {} compactions \
+                     above target",
+                    shown(&run["ladder"]),
+                    run["window"],
+                    totals["over-window"],
+                    totals["misses"],
                 ));
             }
-            failed += broken;
+            // What does not fit is what no ladder may give up: then the compaction said that it missed.
+            let is_silent = figure(totals, "over-window") > 0 && figure(totals, "misses") == 0;
+            failed += broken + u64::from(is_silent);
         }
     }
     say(&format!(
@@ -84,5 +97,5 @@ fn long_sessions_are_replayed_under_every_ladder_that_ships() {
          requests over the window, {:.0} s",
         begun.elapsed().as_secs_f64()
     ));
-    assert_eq!(failed, 0, "laws were broken; see above");
+    assert_eq!(failed, 0, "laws were broken, or requests over the window not told of; see above");
 }
