@@ -171,16 +171,16 @@ impl Session {
         let messages = self.document.conversation().messages();
         let wires: Vec<Option<usize>> =
             messages.iter().map(|message| self.document.wire_index(message.id())).collect();
-        let compactions = self.transcript.iter().flat_map(|log| log.compactions());
+        let compactions = self.transcript.iter().flat_map(Transcript::compactions);
         let compactions = compactions.filter_map(|compaction| {
             let (at, took) = (compaction.at?, &compaction.took);
-            let is_taken = |wire: usize| took.messages.binary_search(&wire).is_ok();
+            let first =
+                |wire: usize| wires.partition_point(|known| known.is_none_or(|known| known < wire));
+            let messages_of = |wire: &usize| first(*wire)..first(wire + 1);
             Some(OwnCompaction {
-                at: wires.partition_point(|wire| wire.is_none_or(|wire| wire < at)),
+                at: first(at),
                 tokens_before: compaction.tokens_before,
-                took: (0..wires.len())
-                    .filter(|index| wires[*index].is_some_and(is_taken))
-                    .collect(),
+                took: took.messages.iter().flat_map(messages_of).collect(),
                 summary: match &compaction.left {
                     Left::Summary(text) => Some(text.clone()),
                     Left::Cleared(_) | Left::Nothing => None,

@@ -271,7 +271,8 @@ mod tests {
     #[test]
     fn how_sure_it_is_hangs_on_sessions_and_not_on_the_mean() {
         let base = [(50, 100.0); 6];
-        let table: [(&[(u64, f64)], Sureness, [usize; 3]); 6] = [
+        type Case<'c> = (&'c [(u64, f64)], Sureness, [usize; 3]);
+        let table: [Case<'_>; 6] = [
             (&[(60, 100.0); 6], Sureness::Sure, [6, 0, 0]),
             (&[(60, 115.0); 6], Sureness::NoBetter, [0, 6, 0]),
             // One session gains much, and without it nothing would have been chosen.

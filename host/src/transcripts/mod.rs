@@ -258,10 +258,9 @@ impl Transcript {
         let compactions = log.cuts.iter().zip(replaced).enumerate();
         let compactions = compactions.map(|(place, (cut, taken))| {
             let is_in = options.whole || place == last || cut.at >= first;
-            let is_taken = |entry: &usize| taken.entries.binary_search(entry).is_ok();
-            let wires = request.entries.iter().enumerate();
-            let wires = wires.filter(|(_, entry)| options.whole && is_taken(entry));
-            let messages = wires.map(|(wire, _)| wire).collect();
+            // By what it took, so that a log with many compactions is walked once.
+            let entries = taken.entries.iter().filter(|_| options.whole);
+            let messages = entries.flat_map(|entry| request.messages_from(*entry)).collect();
             let placeholder = serde_json::from_str(cut.placeholder).unwrap_or_default();
             Compaction {
                 at: is_in.then(|| request.message_of(cut.at)),

@@ -1,5 +1,6 @@
 //! `brute advise`: a ladder and thresholds for recorded sessions, from replays of them over a grid.
 
+mod found;
 mod grid;
 mod proposal;
 
@@ -21,12 +22,12 @@ use crate::setup;
 use crate::style::{BAD, styled};
 
 /// What the grid is, and what becomes of it.
-const AFTER: &str = r#"The grid: every order of the ladder's rungs, times --compact-at, times --compact-to, times, where one
-rung is `tool-results`, its `keep-steps` 1 and 3 and its `keep` "nothing" and "ends"; what the
+const AFTER: &str = r#"The grid: every order of the ladder's rungs, times --compact-at, times --compact-to, times, where
+one rung is `tool-results`, its `keep-steps` 1 and 3 and its `keep` "nothing" and "ends"; what the
 configuration in force says is always among them. All orders and thresholds are replayed in each
-session and room, then what differs from the best in one setting, until nothing around it is better;
-without a model, unless --with-summarizer is said. docs/advice.md says how ladders are weighed, and
-how sure the answer is."#;
+session and room, then what differs from the best in one setting, until nothing around it is
+better; without a model, unless --with-summarizer is said. docs/advice.md says how ladders are
+weighed, and how sure the answer is."#;
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]

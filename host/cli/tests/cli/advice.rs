@@ -60,8 +60,13 @@ fn the_same_is_advised_each_time_and_a_file_is_only_overwritten_where_that_is_sa
     let ended = place.brute(&format!("{} --out mine.toml", line()));
     assert_eq!((ended.code, place.read("mine.toml").as_str()), (Some(2), "# mine"));
     assert!(ended.err.contains("`--force` overwrites it"), "{}", ended.err);
-    let ended = place.brute(&format!("{} --out mine.toml --force -q", line()));
+    let ended = place.brute(&format!("{} --out mine.toml --force -q --html page.html", line()));
     assert_eq!((ended.code, place.read("mine.toml") == once), (Some(0), true));
+    let page = place.read("page.html");
+    assert!(
+        page.contains("in force: tool-results › sliding-window › summarize; 0.7, 0.4"),
+        "{page}"
+    );
 }
 
 #[test]
