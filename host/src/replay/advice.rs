@@ -59,7 +59,9 @@ impl Sureness {
         match self {
             Self::NoBetter => "nothing that was tried is better than what is in force",
             Self::TooFew => "not at all: too few sessions to say anything about others",
-            Self::MeanOnly => "hardly: better by the mean alone",
+            Self::MeanOnly => {
+                "hardly: better in the mean, but not on most sessions, or not where they had no say in the choice"
+            }
             Self::Leaning => {
                 "rather: better on most sessions, and where they had no say in the choice"
             }
