@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use brute_core::{
     Approximate, Configure, Conversation, Edit, Flow, Host, LayerError, MessageView, Part, Plan,
-    Role, Strategy, ToolCall, ToolResult, Window,
+    Role, Strategy, TokenCounter, ToolCall, ToolResult, Window,
 };
 use brute_host::ladder::{Budget, Compactor, OnError, Rung, RungResult};
-use brute_host::replay::{Fate, Law, Recorded, Replay, Run, orders};
+use brute_host::replay::{Fate, Law, Own, OwnCompaction, Recorded, Replay, Run, orders};
 use brute_host::summarizers::Extract;
 use brute_host::truncation::{TruncateOptions, Truncator};
 use brute_sliding_window::SlidingWindow;
@@ -265,4 +265,87 @@ impl Strategy for AfterPlaceholders {
             false => Ok(Plan::decline()),
         }
     }
+}
+
+/// What a session's agent did at message 22: everything but the instructions and the newest step went for a summary.
+fn own() -> Own {
+    Own {
+        compactions: vec![OwnCompaction {
+            at: 22,
+            tokens_before: Some(3_111),
+            took: (1..20).collect(),
+            summary: Some("It reads src/hidden/first.rs and what comes after it.".into()),
+            ..OwnCompaction::default()
+        }],
+        reports: Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn what_its_own_agent_did_is_walked_through_as_the_log_has_it() {
+    let conversation = session(40, 30);
+    let tokens = |at: usize| u64::from(conversation.messages()[at].tokens(&Approximate));
+    let replay = Replay::new(ladder(&[]), level_one());
+    let recorded = Recorded::new(conversation.clone()).with_own(own());
+    let (run, reproduced) = replay.own(&recorded);
+    let nothing = replay.uncompacted(&recorded).await;
+
+    // Until then nothing is otherwise, and then what went is gone and the summary there.
+    assert_eq!(run.calls.len(), nothing.calls.len());
+    let place = run.calls.iter().position(|call| call.message == 22).unwrap();
+    assert_eq!(run.calls[..place], nothing.calls[..place]);
+    let gone: u64 = (1..20).map(tokens).sum();
+    let summary = own().compactions[0].summary.clone().unwrap();
+    let came = u64::from(Approximate.count(&summary) + Approximate.per_message());
+    for (with, without) in run.calls.iter().zip(&nothing.calls).skip(place) {
+        assert_eq!(with.size, without.size - gone + came);
+    }
+    // Of the request before, the instructions alone are there again, which is too little for a cache.
+    assert_eq!(run.calls[place].cached, 0);
+    // Later all of the last request is, the summary too.
+    for pair in run.calls[place + 4..].windows(2) {
+        assert_eq!(pair[1].cached, pair[0].size);
+    }
+
+    let [compaction] = run.compactions.as_slice() else { unreachable!("{:?}", run.compactions) };
+    assert_eq!((compaction.gone, compaction.new), (19, 1));
+    assert_eq!(compaction.before - compaction.after, gone - came);
+    assert_eq!((compaction.recall.all.needed, compaction.recall.all.kept), (1, 1));
+    assert_eq!((reproduced[0].log, reproduced[0].counted), (3_111, compaction.before));
+    assert_eq!(reproduced[0].anchored, None);
+}
+
+#[tokio::test]
+async fn sizes_go_by_what_was_reported_where_something_was() {
+    // The provider sees 700 tokens that no counter does, and counts like it beyond that.
+    let conversation = session(40, 30);
+    let mut counted = 0;
+    let mut reports = Vec::new();
+    for (at, message) in conversation.messages().iter().enumerate() {
+        counted += u64::from(message.tokens(&Approximate));
+        if message.role() == Role::Assistant && at < 22 {
+            reports.push((at + 1, counted + 700));
+        }
+    }
+    let recorded = Recorded::new(conversation).with_own(Own { reports, ..own() });
+    let replay =
+        |is_anchored| Replay::new(ladder(&["tool-results"]), level_one()).anchored(is_anchored);
+    let sizes = |run: &Run| run.calls.iter().map(|call| call.size).collect::<Vec<_>>();
+    let (own, reproduced) = replay(true).own(&recorded);
+    let (as_counted, _) = replay(false).own(&recorded);
+    // The first call has nothing to go by. Both agree on what the compaction took.
+    let (own, as_counted) = (sizes(&own), sizes(&as_counted));
+    assert_eq!(own[0], as_counted[0]);
+    for (anchored, counted) in own.iter().zip(&as_counted).skip(1) {
+        assert_eq!(*anchored, counted + 700);
+    }
+    assert_eq!(reproduced[0].anchored, Some(reproduced[0].counted + 700));
+
+    // A ladder starts that much earlier.
+    let first = |runs: &[Run]| runs[0].compactions[0].message;
+    let anchored = replay(true).run(&recorded, vec![vec![0]]).await;
+    let counted = replay(false).run(&recorded, vec![vec![0]]).await;
+    assert!(first(&anchored) < first(&counted));
+    assert!(anchored[0].compactions.iter().all(|one| one.before >= 2_000));
+    assert_eq!(anchored[0].totals().violations, 0);
 }

@@ -13,6 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
 use self::formats::formats;
+use crate::verbs::advise::Advise;
+use crate::verbs::init::Init;
 use crate::verbs::orderings::Orderings;
 use crate::verbs::replay::Replay;
 
@@ -66,6 +68,8 @@ pub(crate) enum Verb {
     Replay(Replay),
     /// Show what each order of a ladder does to recorded sessions
     Orderings(Orderings),
+    /// Propose a ladder and thresholds for recorded sessions, and say how sure that is
+    Advise(Advise),
     /// Make a broken conversation valid, by the least change
     Repair(Repair),
     /// Write a conversation in another provider's format
@@ -399,13 +403,6 @@ pub(crate) struct Config {
     /// The whole reference as Markdown
     #[arg(long)]
     pub(crate) reference: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Init {
-    /// Overwrite a brute.toml that is there
-    #[arg(long)]
-    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -56,6 +56,7 @@ fn run(cli: &Cli) -> Done {
         Verb::Count(args) => verbs::count::run(&cli.global, args),
         Verb::Replay(args) => verbs::replay::run(&cli.global, args),
         Verb::Orderings(args) => verbs::orderings::run(&cli.global, args),
+        Verb::Advise(args) => verbs::advise::run(&cli.global, args),
         Verb::Truncate(args) => verbs::truncate::run(&cli.global, args),
         Verb::Check(args) => verbs::check::run(&cli.global, args),
         Verb::Layers(args) => verbs::layers::run(&cli.global, args),

@@ -10,7 +10,7 @@ use brute_host::archive::Archive;
 use brute_host::config::{Amount, Config, RoomError};
 use brute_host::formats::Document;
 use brute_host::models::Price;
-use brute_host::replay::{Recorded, Replay, Run, Totals};
+use brute_host::replay::{Recorded, Replay, Reproduced, Run, Totals};
 use brute_host::shown::shown;
 use brute_host::summarizers::Extract;
 use brute_host::system::words_of;
@@ -42,6 +42,10 @@ pub(crate) struct Replaying {
     /// picked from the text by `extract`
     #[arg(long)]
     pub(crate) with_summarizer: bool,
+
+    /// Measure requests by what the session's provider reported, as far as its log has that
+    #[arg(long)]
+    pub(crate) anchored: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -103,9 +107,13 @@ fn load(global: &Global, config: &Config, file: PathBuf) -> Result<Loaded, Failu
     let args =
         args::Session { file: file.clone(), format: None, whole: true, pick: None, repair: true };
     let session = session::read(global, config, &args)?;
-    let recorded = Recorded::new(session.document.conversation().clone());
-    let own_compactions =
-        session.transcript.map_or_else(Vec::new, |log| log.compactions().to_vec());
+    let own = session.own();
+    let compactions = session.transcript.as_ref().map_or(&[][..], |log| log.compactions());
+    // By messages of the conversation, as everything else that a replay tells.
+    let own_compactions = (compactions.iter().zip(&own.compactions))
+        .map(|(told, own)| Compaction { at: told.at.map(|_| own.at), ..told.clone() })
+        .collect();
+    let recorded = Recorded::new(session.document.conversation().clone()).with_own(own);
     Ok(Loaded { name, document: session.document, recorded, own_compactions })
 }
 
@@ -122,9 +130,12 @@ pub(crate) struct Replayed {
     pub(crate) dollars: Option<f64>,
     pub(crate) totals: Totals,
     pub(crate) run: Run,
-    /// The compactions that the session's own agent made, by its log: beside the replay without any.
+    /// The compactions that the session's own agent made, by its log: in the column that shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) own_compactions: Vec<Compaction>,
+    /// What the log says of the size before them, and what is found here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reproduced: Vec<Reproduced>,
 }
 
 impl Replayed {
@@ -146,6 +157,7 @@ impl Replayed {
             totals,
             run,
             own_compactions: Vec::new(),
+            reproduced: Vec::new(),
         }
     }
 
@@ -247,7 +259,7 @@ pub(crate) fn replay(
     let options = TruncateOptions { spill: None, ..config.truncate.clone() };
     let level_one = Truncator::new(options).map_err(Failure::configuration)?;
     let replay = Replay::new(compactor, level_one);
-    let replay = replay.archived(Archive::new(config.archive).is_some());
+    let replay = replay.archived(Archive::new(config.archive).is_some()).anchored(args.anchored);
     // Only a page shows what became of each message.
     Ok(if args.html.is_some() { replay.traced() } else { replay })
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use brute_host::config::Config;
 use brute_host::formats::{Document, ReadOptions, Usage};
+use brute_host::replay::{Own, OwnCompaction};
 use brute_host::shown::shown;
 use brute_host::system::words_of;
-use brute_host::transcripts::{self, Input, Transcript, TranscriptError};
+use brute_host::transcripts::{self, Input, Left, Transcript, TranscriptError};
 
 use crate::args::{self, Global, Reading};
 use crate::exit::{Exit, Failure};
@@ -162,6 +163,37 @@ impl Session {
             (count, report.usage)
         });
         reports.collect()
+    }
+
+    /// What the log tells of the session beside its messages, by messages of the conversation. Only a log that was
+    /// read whole tells which of them its agent's compactions took.
+    pub(crate) fn own(&self) -> Own {
+        let messages = self.document.conversation().messages();
+        let wires: Vec<Option<usize>> =
+            messages.iter().map(|message| self.document.wire_index(message.id())).collect();
+        let compactions = self.transcript.iter().flat_map(Transcript::compactions);
+        let compactions = compactions.filter_map(|compaction| {
+            let (at, took) = (compaction.at?, &compaction.took);
+            let first =
+                |wire: usize| wires.partition_point(|known| known.is_none_or(|known| known < wire));
+            let messages_of = |wire: &usize| first(*wire)..first(wire + 1);
+            Some(OwnCompaction {
+                at: first(at),
+                tokens_before: compaction.tokens_before,
+                took: took.messages.iter().flat_map(messages_of).collect(),
+                summary: match &compaction.left {
+                    Left::Summary(text) => Some(text.clone()),
+                    Left::Cleared(_) | Left::Nothing => None,
+                },
+                cleared: took.results.clone(),
+                placeholder: took.placeholder.clone(),
+            })
+        });
+        let reports = self.reports().into_iter();
+        Own {
+            compactions: compactions.collect(),
+            reports: reports.map(|(messages, usage)| (messages, usage.total())).collect(),
+        }
     }
 
     /// Says on standard error what was mended, and what the conversation follows from.

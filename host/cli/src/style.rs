@@ -130,7 +130,8 @@ pub(crate) fn wrapped(text: &str, indent: usize) -> String {
     wrapped_to(text, indent, columns())
 }
 
-fn wrapped_to(text: &str, indent: usize, columns: usize) -> String {
+/// The same in lines of so many columns.
+pub(crate) fn wrapped_to(text: &str, indent: usize, columns: usize) -> String {
     let most = columns.saturating_sub(indent);
     let (mut lines, mut taken) = (String::new(), 0);
     for word in text.split(' ') {

@@ -5,6 +5,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot be set up fails")]
 
 mod cli {
+    mod advice;
     mod archive;
     mod bytes;
     mod configuration;
@@ -15,6 +16,7 @@ mod cli {
     mod kill;
     mod logged;
     mod output;
+    mod own;
     mod page;
     mod place;
     mod plugins;

@@ -8,6 +8,8 @@
 mod laws;
 #[path = "corpus/plugins.rs"]
 mod plugins;
+#[path = "corpus/replays.rs"]
+mod replays;
 #[path = "support/validate.rs"]
 mod validate;
 

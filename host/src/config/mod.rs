@@ -53,7 +53,7 @@ pub use reference::{UnknownKey, reference, reference_markdown};
 pub use resolve::{Loaded, load};
 pub use room::{PolicyError, Room, RoomError, overhead};
 pub use schema::json_schema;
-pub use show::{defaults_toml, init_toml, render_defaults};
+pub use show::{defaults_toml, init_toml, recommended_toml, render_defaults, toml_value};
 
 use node::Node;
 

@@ -44,6 +44,16 @@ pub fn init_toml() -> &'static str {
     INIT
 }
 
+/// A file to start with whose ladder keeps more than the default one, for little more: `docs/orderings.md` has the
+/// figures.
+///
+/// ```
+/// assert!(brute_host::config::recommended_toml().contains("layer = \"summarize\""));
+/// ```
+pub fn recommended_toml() -> &'static str {
+    include_str!("../../../examples/ladders/recommended.toml")
+}
+
 const INIT: &str = r#"#:schema ./brute.schema.json
 # Editors that know TOML check this file by that schema. To make it: `brute schema > brute.schema.json`
 version = 1
@@ -253,7 +263,12 @@ fn sample(field: &Field) -> String {
 }
 
 /// A value in the notation of TOML.
-pub(super) fn toml_value(value: &Value) -> String {
+///
+/// ```
+/// use brute_host::config::toml_value;
+/// assert_eq!(toml_value(&serde_json::json!({"keep": "ends", "steps": [1, 20_000]})), r#"{ keep = "ends", steps = [1, 20_000] }"#);
+/// ```
+pub fn toml_value(value: &Value) -> String {
     match value {
         Value::Null => "none".into(),
         Value::Bool(flag) => flag.to_string(),
@@ -298,6 +313,41 @@ fn grouped(number: u64) -> String {
 }
 
 impl Config {
+    /// The rungs in force, from the top, each with its layer and the keys that are not as by default.
+    ///
+    /// ```
+    /// use brute_host::config::Config;
+    /// use brute_host::layers::Layers;
+    ///
+    /// let ladder = Config::default().written_ladder(&Layers::built_in());
+    /// assert_eq!((ladder[0].len(), &ladder[1]["layer"]), (1, &"sliding-window".into()));
+    /// ```
+    pub fn written_ladder(&self, layers: &Layers) -> Vec<serde_json::Map<String, Value>> {
+        let written = |(layer, node): (&str, &Node)| {
+            let fields = layers.get(layer).map(LayerKind::fields).unwrap_or_default();
+            let mut keys = node.to_json().as_object()?.clone();
+            keys.retain(|key, value| {
+                let field = fields.iter().find(|field| field.name == *key);
+                field.is_none_or(|field| field.default.as_ref() != Some(value))
+            });
+            Some(keys)
+        };
+        self.rungs_in_force().filter_map(written).collect()
+    }
+
+    /// The rungs in force as they are written, each with its layer.
+    fn rungs_in_force(&self) -> impl Iterator<Item = (&str, &Node)> {
+        let rungs = match self.tree.get(&["ladder"]).map(|ladder| &ladder.kind) {
+            Some(Kind::List(rungs)) => rungs.as_slice(),
+            _ => &[],
+        };
+        rungs.iter().filter_map(|node| {
+            let layer = node.get(&["layer"]).and_then(Node::text)?;
+            let name = node.get(&["name"]).and_then(Node::text).unwrap_or(layer);
+            self.ladder.iter().any(|rung| rung.name == name).then_some((layer, node))
+        })
+    }
+
     /// What is in force, as a file that gives the same configuration, each value with where it comes
     /// from: `# default`, `# brute.toml:12`, `# --set`.
     pub fn resolved_toml(&self, layers: &Layers) -> String {
@@ -356,14 +406,7 @@ impl Config {
     }
 
     fn resolved_ladder(&self, writer: &mut Writer, layers: &Layers) {
-        let Some(ladder) = self.tree.get(&["ladder"]) else { return };
-        let Kind::List(rungs) = &ladder.kind else { return };
-        for node in rungs {
-            let Some(layer) = node.get(&["layer"]).and_then(Node::text) else { continue };
-            let name = node.get(&["name"]).and_then(Node::text).unwrap_or(layer);
-            if !self.ladder.iter().any(|rung| rung.name == name) {
-                continue;
-            }
+        for (layer, node) in self.rungs_in_force() {
             let mut all = rung_fields().to_vec();
             all.extend(layers.get(layer).into_iter().flat_map(|kind| kind.fields().to_vec()));
             writer.text.push_str("\n[[ladder]]\n");

@@ -35,6 +35,7 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 //! ```
 
+mod advice;
 mod descent;
 mod fates;
 mod figures;
@@ -42,6 +43,7 @@ mod known;
 mod laws;
 mod names;
 mod orders;
+mod own;
 mod recall;
 mod shrink;
 mod trials;
@@ -51,16 +53,19 @@ use std::sync::Arc;
 
 use brute_core::Conversation;
 
+pub use advice::{Advice, HeldOut, Measured, Measurements, Sureness, mean};
 pub use fates::{Became, Fate, Fates};
 pub use figures::{Call, Compacted, Run, Totals};
 pub use laws::{Law, Violation};
 pub use orders::{Commute, MOST_ORDERS, orders, unbeaten};
+pub use own::{Own, OwnCompaction, Reproduced};
 pub use recall::{Recall, Share};
 pub use trials::{Above, Broken, Commuting, Figure, OrderLaws, Trial, Trials};
 
 use self::descent::Rungs;
 use self::known::{KnownCounts, KnownSummaries};
 use self::names::Names;
+use self::own::OwnWalk;
 use self::walk::Path;
 use crate::ladder::Compactor;
 use crate::truncation::Truncator;
@@ -70,12 +75,24 @@ use crate::truncation::Truncator;
 pub struct Recorded {
     conversation: Conversation,
     names: Names,
+    own: Own,
 }
 
 impl Recorded {
     /// A session, all that was said in order. Reads all of its texts.
     pub fn new(conversation: Conversation) -> Self {
-        Self { names: Names::of(&conversation), conversation }
+        Self { names: Names::of(&conversation), conversation, own: Own::default() }
+    }
+
+    /// The same, with what its log tells beside it.
+    #[must_use]
+    pub fn with_own(self, own: Own) -> Self {
+        Self { own, ..self }
+    }
+
+    /// What its log tells beside it.
+    pub fn own(&self) -> &Own {
+        &self.own
     }
 
     /// All that was said.
@@ -91,6 +108,7 @@ pub struct Replay {
     is_archived: bool,
     is_checked: bool,
     is_traced: bool,
+    is_anchored: bool,
 }
 
 impl Replay {
@@ -100,7 +118,8 @@ impl Replay {
         let ladder = ladder
             .counted_by(Arc::new(counter))
             .summarized_by(|asked| Arc::new(KnownSummaries::of(asked)));
-        Self { ladder, level_one, is_archived: false, is_checked: false, is_traced: false }
+        let [is_archived, is_checked, is_traced, is_anchored] = [false; 4];
+        Self { ladder, level_one, is_archived, is_checked, is_traced, is_anchored }
     }
 
     /// The same where an archive keeps what goes, so that placeholders carry handles.
@@ -119,6 +138,12 @@ impl Replay {
     #[must_use]
     pub fn traced(self) -> Self {
         Self { is_traced: true, ..self }
+    }
+
+    /// The same, where the size of a request goes by what the session's provider reported, as far as its log has that.
+    #[must_use]
+    pub fn anchored(self, is_anchored: bool) -> Self {
+        Self { is_anchored, ..self }
     }
 
     /// The ladder.
@@ -142,8 +167,26 @@ impl Replay {
         runs.into_iter().next().unwrap_or_default()
     }
 
+    /// What the session's own agent did to it, as its log tells: its compactions and no others, nothing capped. Beside
+    /// it for each compaction what the log says was before, and what is found here.
+    pub fn own(&self, session: &Recorded) -> (Run, Vec<Reproduced>) {
+        let walk = self.own_walk(session);
+        (walk.run, walk.reproduced)
+    }
+
+    fn own_walk(&self, session: &Recorded) -> OwnWalk {
+        let (budget, counter) = (self.ladder.budget(), &**self.ladder.counter());
+        let Recorded { conversation, names, own } = session;
+        OwnWalk::of(conversation, names, own, budget, counter, self.is_anchored)
+    }
+
     fn path<'s>(&self, session: &'s Recorded) -> Path<'s> {
+        let anchors = match self.is_anchored {
+            true => self.own_walk(session).anchors,
+            false => Vec::new(),
+        };
         Path::new(&session.conversation, &session.names, &self.level_one)
+            .anchored(anchors)
             .checked(self.is_checked)
             .traced(self.is_traced)
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::figures::Totals;
+use super::advice::Measured;
 
 /// Orders beyond which only a sample is tried: those of six rungs.
 pub const MOST_ORDERS: usize = 720;
@@ -66,14 +66,12 @@ impl SplitMix {
 }
 
 /// Which of `all` no other beats: none that costs no more has better recall, and none with no worse recall costs less.
-pub fn unbeaten(all: &[Totals]) -> Vec<usize> {
-    let beats = |one: &Totals, other: &Totals| {
-        let no_worse = one.recall() >= other.recall()
-            && one.cost() <= other.cost()
-            && one.over_window <= other.over_window;
-        let better = one.recall() > other.recall()
-            || one.cost() < other.cost()
-            || one.over_window < other.over_window;
+pub fn unbeaten(all: &[Measured]) -> Vec<usize> {
+    let beats = |one: &Measured, other: &Measured| {
+        let (recall, cost) = (one.totals.recall(), one.cost);
+        let over = (one.totals.over_window, other.totals.over_window);
+        let no_worse = recall >= other.totals.recall() && cost <= other.cost && over.0 <= over.1;
+        let better = recall > other.totals.recall() || cost < other.cost || over.0 < over.1;
         no_worse && better
     };
     let is_unbeaten = |index: &usize| !all.iter().any(|other| beats(other, &all[*index]));
@@ -102,6 +100,7 @@ impl Commute {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay::Totals;
     use crate::replay::recall::{Recall, Share};
 
     #[test]
@@ -122,16 +121,16 @@ mod tests {
 
     #[test]
     fn an_order_is_beaten_by_one_that_is_no_worse_in_anything() {
-        let totals = |sent, kept, over_window| Totals {
-            sent,
-            over_window,
-            recall: Recall { all: Share { needed: 10, kept, reachable: 0 }, ..Recall::default() },
-            ..Totals::default()
+        let measured = |cost, kept, over_window| {
+            let all = Share { needed: 10, kept, reachable: 0 };
+            let recall = Recall { all, ..Recall::default() };
+            Measured { totals: Totals { over_window, recall, ..Totals::default() }, cost }
         };
-        let all = [totals(100, 5, 0), totals(90, 5, 0), totals(200, 9, 0), totals(300, 9, 0)];
+        let all = [(100.0, 5), (90.0, 5), (200.0, 9), (300.0, 9)];
+        let all = all.map(|(cost, kept)| measured(cost, kept, 0));
         assert_eq!(unbeaten(&all), [1, 2]);
         // Twins do not beat each other, and a request over the window counts against who makes it.
         assert_eq!(unbeaten(&[all[1], all[1]]), [0, 1]);
-        assert_eq!(unbeaten(&[totals(80, 9, 1), all[1]]), [0, 1]);
+        assert_eq!(unbeaten(&[measured(80.0, 9, 1), all[1]]), [0, 1]);
     }
 }

@@ -5,21 +5,22 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brute_core::{Conversation, Message, MessageId, Outline, Part, Role, ToolResult};
+use brute_core::{Conversation, Message, MessageId, Part, Role, ToolResult};
 
 use super::descent::{Descended, Rungs};
 use super::fates::Fates;
 use super::figures::{Call, Compacted, Run};
 use super::laws;
 use super::names::{Name, Names};
+use super::own::{always_kept, budget_at};
 use super::recall::Recall;
 use crate::archive::Digest;
-use crate::ladder::{Trigger, difference};
+use crate::ladder::{Anchor, Trigger, difference};
 use crate::truncation::Truncator;
 
 /// A prefix that is shorter is not cached by any provider whose rule is public: 1,024 tokens is the least of OpenAI's
 /// and Anthropic's documentation of prompt caching.
-const LEAST_CACHED: u64 = 1_024;
+pub(super) const LEAST_CACHED: u64 = 1_024;
 
 /// What stands before a handle in [`way_back`](crate::archive::way_back).
 const RESTORE: &str = "brute restore ";
@@ -33,6 +34,8 @@ pub(super) struct Path<'s> {
     names: &'s Names,
     /// What is named after level one, by message.
     named: Vec<Arc<[Name]>>,
+    /// How sizes go by the reports of the session's provider; nothing where they are counted.
+    anchors: Vec<(usize, Anchor)>,
     /// Whether what each rung does is done twice and compared.
     is_checked: bool,
     /// Whether it is told what became of each message.
@@ -95,7 +98,12 @@ impl<'s> Path<'s> {
             false => names.in_message(capped),
         });
         let named = named.collect();
-        Self { named, recorded, capped, names, is_checked: false, is_traced: false }
+        let anchors = Vec::new();
+        Self { named, recorded, capped, names, anchors, is_checked: false, is_traced: false }
+    }
+
+    pub(super) fn anchored(self, anchors: Vec<(usize, Anchor)>) -> Self {
+        Self { anchors, ..self }
     }
 
     pub(super) fn checked(self, is_checked: bool) -> Self {
@@ -140,9 +148,10 @@ impl<'s> Path<'s> {
 
     /// Goes on until a compaction is due, or to the end; whether one is due.
     fn comes_to_compaction(&self, rungs: &Rungs, group: &mut Group) -> bool {
-        let (budget, counter) = (*rungs.ladder().budget(), &**rungs.ladder().counter());
+        let counter = &**rungs.ladder().counter();
         while let Some(message) = self.capped.messages().get(group.next) {
             if message.role() == Role::Assistant && !group.conversation.is_empty() {
+                let budget = budget_at(*rungs.ladder().budget(), &self.anchors, group.next);
                 let begun = Instant::now();
                 let is_due = !rungs.ladder().rungs().is_empty()
                     && group.run.last_compaction() != Some(group.next)
@@ -153,7 +162,8 @@ impl<'s> Path<'s> {
                 }
                 let size = budget.request(group.conversation.measure(counter));
                 let common = group.prefix.take().or(group.last.map(|(_, size)| size)).unwrap_or(0);
-                let cached = if common < LEAST_CACHED { 0 } else { common };
+                // By a newer report, the last request may have been smaller than was thought.
+                let cached = if common < LEAST_CACHED { 0 } else { common.min(size) };
                 group.run.calls.push(Call {
                     message: group.next,
                     size,
@@ -180,7 +190,8 @@ impl<'s> Path<'s> {
     /// The groups that a compaction splits `group` into.
     async fn compacted(&self, rungs: &Rungs, mut group: Group) -> Vec<Group> {
         let ladder = rungs.ladder();
-        let (budget, counter) = (*ladder.budget(), &**ladder.counter());
+        let budget = budget_at(*ladder.budget(), &self.anchors, group.next);
+        let counter = &**ladder.counter();
         let begun = Instant::now();
         let orders = std::mem::take(&mut group.orders);
         let start = group.conversation.clone();
@@ -191,7 +202,7 @@ impl<'s> Path<'s> {
             false => Vec::new(),
         };
         let outline = start.outline();
-        let kept = self.always_kept(&group);
+        let kept = always_kept(self.recorded, group.next);
         let needed = self.names.needed(group.next, &kept);
         let mut groups = Vec::with_capacity(descents.len());
         for descended in descents {
@@ -232,7 +243,7 @@ impl<'s> Path<'s> {
             let recall = Recall::of(&needed, &there, &reachable);
             let last = group.last.map_or(0, |(messages, _)| messages);
             group.prefix =
-                Some(common_prefix(&start, last, &conversation, counter, budget.overhead()));
+                Some(budget.request(common_prefix(&start, last, &conversation, counter)));
             group.run.compactions.push(Compacted {
                 message: group.next,
                 before: budget.request(before),
@@ -254,26 +265,18 @@ impl<'s> Path<'s> {
         }
         groups
     }
-
-    /// The recorded messages that no ladder gives up at this point.
-    fn always_kept(&self, group: &Group) -> Vec<usize> {
-        // A record that is no conversation up to here has no step or task to know.
-        let outline = Outline::of(&self.recorded.messages()[..group.next]);
-        outline.map_or_else(|_| Vec::new(), |outline| Names::always_kept(&outline, group.next))
-    }
 }
 
-/// Tokens at the head of the request `now` that the last one, the first `last` messages of `before`, had as well.
+/// Tokens of the messages at the head of `now` that the last request, the first `last` messages of `before`, had as well.
 fn common_prefix(
     before: &Conversation,
     last: usize,
     now: &Conversation,
     counter: &dyn brute_core::TokenCounter,
-    overhead: u64,
 ) -> u64 {
     let pairs = before.messages().iter().take(last).zip(now.messages());
     let same = pairs.take_while(|(before, now)| Arc::ptr_eq(before, now));
-    overhead + same.map(|(before, _)| u64::from(before.tokens(counter))).sum::<u64>()
+    same.map(|(before, _)| u64::from(before.tokens(counter))).sum::<u64>()
 }
 
 /// What messages named that are `gone`, and whose handles stand in the conversation `now`.

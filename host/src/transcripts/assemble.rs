@@ -26,8 +26,17 @@ pub(super) struct Message {
     results: Vec<Part>,
 }
 
-/// What is in the agent's context, or, with `whole`, what ever was; with the messages that each cut took.
-pub(super) fn messages(log: &mut Log, whole: bool) -> (Vec<Message>, Vec<usize>) {
+/// What a cut took out of the context that no earlier one had taken.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// How many messages.
+    pub(super) messages: usize,
+    /// Their entries, in order.
+    pub(super) entries: Vec<usize>,
+}
+
+/// What is in the agent's context, or, with `whole`, what ever was; with what each cut took.
+pub(super) fn messages(log: &mut Log, whole: bool) -> (Vec<Message>, Vec<Taken>) {
     log.end();
     log.settle_summaries();
     let entries = std::mem::take(&mut log.entries);
@@ -38,7 +47,8 @@ pub(super) fn messages(log: &mut Log, whole: bool) -> (Vec<Message>, Vec<usize>)
     let mut taken = None;
     for (cut, replaced) in log.cuts.iter().zip(&replaced).rev() {
         if let Some((before, summary)) = &cut.summary {
-            let stands = if whole { *replaced == 0 } else { taken.is_none_or(|end| end < *before) };
+            let stands =
+                if whole { replaced.messages == 0 } else { taken.is_none_or(|end| end < *before) };
             if stands {
                 let left = summaries.entry(*before).or_default();
                 left.splice(0..0, summary.iter().cloned());
@@ -82,19 +92,20 @@ fn open_with_a_request(messages: &mut Vec<Message>, log: &mut Log) {
     messages.insert(first, request);
 }
 
-/// Which entries are out of the context, and how many messages each cut took.
-fn hidden(entries: &[Entry], cuts: &[Cut], rewound: &HashSet<usize>) -> (Vec<bool>, Vec<usize>) {
+/// Which entries are out of the context, and what each cut took.
+fn hidden(entries: &[Entry], cuts: &[Cut], rewound: &HashSet<usize>) -> (Vec<bool>, Vec<Taken>) {
     let mut hidden = vec![false; entries.len()];
     // All below this is hidden already, so that a log with many compactions is walked once.
     let mut below = 0;
     let replaced = cuts.iter().map(|cut| {
-        let mut messages = Counted::default();
+        let (mut messages, mut taken) = (Counted::default(), Vec::new());
         let mut hide = |at: usize| {
             if let Some(is_hidden) = hidden.get_mut(at)
                 && !std::mem::replace(is_hidden, true)
                 && !rewound.contains(&at)
             {
                 messages.add(&entries[at]);
+                taken.push(at);
             }
         };
         match &cut.hides {
@@ -105,7 +116,8 @@ fn hidden(entries: &[Entry], cuts: &[Cut], rewound: &HashSet<usize>) -> (Vec<boo
             }
             Hidden::These(these) => these.iter().copied().for_each(&mut hide),
         }
-        messages.count
+        taken.sort_unstable();
+        Taken { messages: messages.count, entries: taken }
     });
     let replaced = replaced.collect();
     (hidden, replaced)

@@ -27,6 +27,20 @@ pub struct Compaction {
     pub trigger: Option<Trigger>,
     /// What it left in their place.
     pub left: Left,
+    /// What it took, by messages of the request. Only what was read whole tells the messages.
+    #[serde(skip)]
+    pub took: Took,
+}
+
+/// What a compaction took.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Took {
+    /// The messages of the request, from 0, in order. Those that an earlier compaction took are not among them.
+    pub messages: Vec<usize>,
+    /// The ids of the calls whose results it cleared.
+    pub results: Vec<String>,
+    /// What the agent's placeholder for these says.
+    pub placeholder: String,
 }
 
 /// Who wanted a compaction.

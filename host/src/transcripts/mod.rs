@@ -36,7 +36,7 @@ mod render;
 mod sniff;
 
 pub use error::TranscriptError;
-pub use facts::{Compaction, Left, Problem, Report, Skipped, Trigger};
+pub use facts::{Compaction, Left, Problem, Report, Skipped, Took, Trigger};
 pub use input::read;
 
 use std::fmt;
@@ -256,15 +256,20 @@ impl Transcript {
         let request = render::request(messages, Beside { model, system, tools, format });
         let last = log.cuts.len().saturating_sub(1);
         let compactions = log.cuts.iter().zip(replaced).enumerate();
-        let compactions = compactions.map(|(place, (cut, replaced))| {
+        let compactions = compactions.map(|(place, (cut, taken))| {
             let is_in = options.whole || place == last || cut.at >= first;
+            // By what it took, so that a log with many compactions is walked once.
+            let entries = taken.entries.iter().filter(|_| options.whole);
+            let messages = entries.flat_map(|entry| request.messages_from(*entry)).collect();
+            let placeholder = serde_json::from_str(cut.placeholder).unwrap_or_default();
             Compaction {
                 at: is_in.then(|| request.message_of(cut.at)),
                 line: cut.line,
                 tokens_before: cut.tokens_before,
-                replaced,
+                replaced: taken.messages,
                 trigger: cut.trigger,
                 left: cut.left(),
+                took: Took { messages, results: cut.cleared.clone(), placeholder },
             }
         });
         let compactions = compactions.collect();

@@ -1,5 +1,6 @@
 //! One module a verb.
 
+pub(crate) mod advise;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod config;

@@ -6,8 +6,8 @@ use brute_core::Conversation;
 use brute_host::config::{Amount, Config};
 use brute_host::models::Price;
 use brute_host::replay::{
-    Broken, Commute, Law, MOST_ORDERS, OrderLaws, Totals, Trial, Trials, Violation, orders,
-    unbeaten,
+    Broken, Commute, Law, MOST_ORDERS, Measured, OrderLaws, Totals, Trial, Trials, Violation,
+    orders, unbeaten,
 };
 use brute_host::shown::shown;
 use clap::Args;
@@ -56,7 +56,7 @@ pub(crate) struct Orderings {
 }
 
 /// A share of a session, `25%`, or a number of tokens, `32k`.
-fn amount(text: &str) -> Result<Amount, String> {
+pub(super) fn amount(text: &str) -> Result<Amount, String> {
     let Some(percent) = text.trim().strip_suffix('%') else {
         return crate::args::tokens(text).map(Amount::Tokens);
     };
@@ -80,7 +80,8 @@ pub(crate) fn run(global: &Global, args: &Orderings) -> Done {
         )));
     }
     let broken = laws.map(|laws| trials.check(&laws)).unwrap_or_default();
-    let found = Found::of(&trials, price(&prices), broken, args.seed, orders.len());
+    let costs = Costs::of(&trials, &sessions, &prices);
+    let found = Found::of(&trials, costs, broken, args.seed, orders.len());
     if let Some(file) = &args.replaying.html {
         found.page(args, (&config, toml), &sessions, &prices)?.write(file)?;
     }
@@ -134,10 +135,32 @@ fn trials(
     Ok((trials, sessions.iter().map(price).collect()))
 }
 
-/// The price of all, if it is the same for each.
-fn price(prices: &[Option<Price>]) -> Option<Price> {
-    let first = prices.first().copied().flatten()?;
-    prices.iter().all(|price| *price == Some(first)).then_some(first)
+/// What the orders did, and what they cost.
+struct Costs {
+    measured: Vec<Measured>,
+    /// Whether costs are in dollars: where the model of each session has a price.
+    is_priced: bool,
+}
+
+impl Costs {
+    fn of(trials: &Trials, sessions: &[Loaded], prices: &[Option<Price>]) -> Self {
+        let price = |trial: &Trial| {
+            let at = sessions.iter().position(|session| session.name == trial.session)?;
+            prices.get(at).copied().flatten()
+        };
+        let priced: Option<Vec<Price>> = trials.trials.iter().map(price).collect();
+        let dollars = |order: usize, prices: &[Price]| -> f64 {
+            let runs = trials.trials.iter().zip(prices);
+            runs.filter_map(|(trial, price)| Some(trial.runs.get(order)?.totals().dollars(price)))
+                .sum()
+        };
+        let totals = trials.totals().into_iter().enumerate();
+        let measured = totals.map(|(order, totals)| {
+            let cost = priced.as_ref().map(|prices| dollars(order, prices));
+            Measured { totals, cost: cost.unwrap_or_else(|| totals.cost()) }
+        });
+        Self { measured: measured.collect(), is_priced: priced.is_some() }
+    }
 }
 
 /// What to say of the first law that a ladder broke: the law, the place, and the smallest conversation that shows it.
@@ -221,20 +244,21 @@ struct Row<'t> {
     totals: Totals,
 }
 
+impl Row<'_> {
+    /// The cost that orders are weighed by.
+    fn weighed(&self) -> f64 {
+        self.dollars.unwrap_or(self.cost)
+    }
+}
+
 impl<'t> Found<'t> {
-    fn of(
-        trials: &'t Trials,
-        price: Option<Price>,
-        broken: Vec<Broken>,
-        seed: u64,
-        orders: usize,
-    ) -> Self {
-        let totals = trials.totals();
-        let best = unbeaten(&totals);
+    fn of(trials: &'t Trials, costs: Costs, broken: Vec<Broken>, seed: u64, orders: usize) -> Self {
+        let Costs { measured, is_priced } = costs;
+        let best = unbeaten(&measured);
         let name = |order: usize| trials.orders[order].as_slice();
         let row = |alike: Vec<usize>| {
             let (first, others) = alike.split_first()?;
-            let totals = totals[*first];
+            let Measured { totals, cost } = measured[*first];
             Some(Row {
                 order: name(*first),
                 same: others.iter().map(|order| name(*order)).collect(),
@@ -242,7 +266,7 @@ impl<'t> Found<'t> {
                 recall: totals.recall(),
                 recall_by_use: totals.recall.by_use.kept_share().unwrap_or(1.0),
                 cost: totals.cost(),
-                dollars: price.map(|price| totals.dollars(&price)),
+                dollars: is_priced.then_some(cost),
                 totals,
             })
         };
@@ -250,7 +274,7 @@ impl<'t> Found<'t> {
         rows.sort_by(|one, other| {
             (other.unbeaten.cmp(&one.unbeaten))
                 .then(other.recall.total_cmp(&one.recall))
-                .then(one.cost.total_cmp(&other.cost))
+                .then(one.weighed().total_cmp(&other.weighed()))
         });
         let runs = trials.trials.iter().flat_map(|trial| &trial.runs);
         let violations = runs.flat_map(|run| &run.compactions).flat_map(|one| &one.violations);
@@ -387,9 +411,9 @@ impl<'t> Found<'t> {
         page.trade = (self.orders.iter())
             .map(|row| Point {
                 name: self.name(row),
-                cost: row.cost,
+                cost: row.weighed(),
                 recall: row.recall,
-                words: number(row.cost as u64),
+                words: replays::cost_words(row.dollars, row.cost),
                 unbeaten: row.unbeaten,
                 baseline: false,
             })

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use brute_host::config::Config;
 use brute_host::ladder::Budget;
-use brute_host::replay::{Totals, unbeaten};
+use brute_host::replay::{Measured, Reproduced, Run, unbeaten};
 use brute_host::shown::shown;
 use brute_host::transcripts::Compaction;
 use clap::Args;
 
 use crate::args::Global;
 use crate::exit::{Done, Exit};
+use crate::grid::Grid;
 use crate::output;
 use crate::page::{Page, Point, Walks};
 use crate::replays::{self, Loaded, Replayed, Replaying};
@@ -34,6 +35,21 @@ pub(crate) struct Replay {
     pub(crate) window: Option<u64>,
 }
 
+/// The columns that are no ladder's.
+const UNCOMPACTED: &str = "no compaction";
+const OWN: &str = "its own agent";
+
+/// What a session is walked through with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Walked {
+    /// Nothing.
+    Uncompacted,
+    /// What its own agent did, by its log.
+    Own,
+    /// A ladder.
+    Ladder,
+}
+
 pub(crate) fn run(global: &Global, args: &Replay) -> Done {
     let files: Vec<Option<PathBuf>> = match args.ladder.is_empty() {
         true => vec![global.config.clone()],
@@ -47,27 +63,36 @@ pub(crate) fn run(global: &Global, args: &Replay) -> Done {
         ladders.push((name, config, toml));
     }
     let sessions = replays::sessions(global, &ladders[0].1, &args.replaying.sessions)?;
-    let mut jobs: Vec<(usize, usize, bool)> = Vec::new();
-    for session in 0..sessions.len() {
-        jobs.push((session, 0, false));
-        jobs.extend((0..ladders.len()).map(|ladder| (session, ladder, true)));
+    let mut jobs: Vec<(usize, usize, Walked)> = Vec::new();
+    for (at, session) in sessions.iter().enumerate() {
+        jobs.push((at, 0, Walked::Uncompacted));
+        if !session.recorded.own().compactions.is_empty() {
+            jobs.push((at, 0, Walked::Own));
+        }
+        jobs.extend((0..ladders.len()).map(|ladder| (at, ladder, Walked::Ladder)));
     }
     let runs = replays::in_parallel(global.quiet, "replaying", &jobs, |runtime, job| {
         let (session, (name, config, _)) = (&sessions[job.0], &ladders[job.1]);
         let replay = replays::replay(config, &args.replaying, session, args.window)?.checked();
-        let given = (0..config.ladder.len()).collect();
-        let run = match job.2 {
-            false => Some(runtime.block_on(replay.uncompacted(&session.recorded))),
-            true => runtime.block_on(replay.run(&session.recorded, vec![given])).pop(),
-        };
-        let price = replays::price(config, session);
-        let run = run.unwrap_or_default();
-        let ladder = if job.2 { name.clone() } else { "no compaction".to_owned() };
         let budget = *replay.ladder().budget();
-        let mut replayed = Replayed::of(session, ladder, budget.window(), run, price);
-        if !job.2 {
-            replayed.own_compactions.clone_from(&session.own_compactions);
-        }
+        let price = replays::price(config, session);
+        let of =
+            |ladder: String, run: Run| Replayed::of(session, ladder, budget.window(), run, price);
+        let replayed = match job.2 {
+            Walked::Uncompacted => {
+                of(UNCOMPACTED.to_owned(), runtime.block_on(replay.uncompacted(&session.recorded)))
+            }
+            Walked::Own => {
+                let (run, reproduced) = replay.own(&session.recorded);
+                let own_compactions = session.own_compactions.clone();
+                Replayed { own_compactions, reproduced, ..of(OWN.to_owned(), run) }
+            }
+            Walked::Ladder => {
+                let given = (0..config.ladder.len()).collect();
+                let run = runtime.block_on(replay.run(&session.recorded, vec![given])).pop();
+                of(name.clone(), run.unwrap_or_default())
+            }
+        };
         Ok((replayed, budget))
     })?;
     if let Some(file) = &args.replaying.html {
@@ -105,8 +130,13 @@ fn text(runs: &[Replayed]) -> String {
             counted(first.run.calls.last().map_or(0, |last| last.size), "token"),
         );
         text.push_str(&format!("{}\n\n{}\n", styled(HEAD, &head), table(runs)));
-        if let Some(words) = own_compactions(&first.own_compactions) {
-            text.push_str(&format!("{}\n", style::wrapped(&words, 0)));
+        for replayed in runs {
+            if let Some(words) = own_compactions(&replayed.own_compactions) {
+                text.push_str(&format!("{}\n", style::wrapped(&words, 0)));
+            }
+            if !replayed.reproduced.is_empty() {
+                text.push_str(&format!("\n{}\n", reproduced(&replayed.reproduced).text()));
+            }
         }
         for replayed in runs {
             for skipped in &replayed.run.skipped {
@@ -134,6 +164,26 @@ fn own_compactions(compactions: &[Compaction]) -> Option<String> {
         .then(|| format!("its own agent compacted it {times}, at tokens: {}", sizes.join(", ")))
 }
 
+/// What the log says of the size before each compaction, and what is found here.
+fn reproduced(all: &[Reproduced]) -> Grid {
+    let header = ["before message", "by the log", "counted", "off by", "by its reports", "off by"];
+    let mut grid = Grid::new(header, 0);
+    for one in all {
+        let off =
+            |size: u64| format!("{:+.1} %", 100.0 * (size as f64 / one.log.max(1) as f64 - 1.0));
+        let or_none = |words: Option<String>| words.unwrap_or_else(|| "-".to_owned());
+        grid.rows.push(vec![
+            one.message.to_string(),
+            number(one.log),
+            number(one.counted),
+            off(one.counted),
+            or_none(one.anchored.map(number)),
+            or_none(one.anchored.map(off)),
+        ]);
+    }
+    grid
+}
+
 /// A column for each ladder.
 fn table(runs: &[Replayed]) -> String {
     let mut grid = replays::figures(&runs.iter().collect::<Vec<_>>());
@@ -159,38 +209,56 @@ fn page(
     page.lead.push(format!("{lead}, {}.", counted(replays, "replay")));
     let mut names: Vec<&str> = Vec::new();
     for (replayed, _) in runs {
-        if !names.contains(&replayed.ladder.as_str()) {
+        // What not every session has cannot be held against what all have.
+        let of_it = runs.iter().filter(|(other, _)| other.ladder == replayed.ladder).count();
+        if of_it == sessions.len() && !names.contains(&replayed.ladder.as_str()) {
             names.push(&replayed.ladder);
         }
     }
-    let totals: Vec<Totals> = (names.iter())
+    // Dollars can be weighed where each session has a price.
+    let is_priced = runs.iter().all(|(replayed, _)| replayed.dollars.is_some());
+    let measured = |replayed: &Replayed| Measured {
+        totals: replayed.totals,
+        cost: replayed.dollars.filter(|_| is_priced).unwrap_or(replayed.cost),
+    };
+    let all: Vec<Measured> = (names.iter())
         .map(|name| {
             let of_it = runs.iter().filter(|(replayed, _)| replayed.ladder == *name);
-            of_it.map(|(replayed, _)| replayed.totals).fold(Totals::default(), Totals::and)
+            of_it.map(|(replayed, _)| measured(replayed)).fold(Measured::default(), Measured::and)
         })
         .collect();
-    // Without compaction, nothing is forgotten and nothing need fit: that is no choice between ladders.
-    let is_baseline = |at: usize| at == 0;
-    let best = unbeaten(totals.get(1..).unwrap_or_default());
-    page.trade = (names.iter().zip(&totals).enumerate())
-        .map(|(at, (name, totals))| Point {
+    // Without compaction, nothing is forgotten and nothing need fit, and what an agent did was one session's: that is no
+    // choice between ladders.
+    let is_baseline = |at: usize| [UNCOMPACTED, OWN].contains(&names[at]);
+    let chosen: Vec<usize> = (0..names.len()).filter(|at| !is_baseline(*at)).collect();
+    let best = unbeaten(&chosen.iter().map(|at| all[*at]).collect::<Vec<_>>());
+    let best: Vec<usize> = best.into_iter().map(|at| chosen[at]).collect();
+    page.trade = (names.iter().zip(&all).enumerate())
+        .map(|(at, (name, one))| Point {
             name: replays::stem(name),
-            cost: totals.cost(),
-            recall: totals.recall(),
-            words: number(totals.cost() as u64),
-            unbeaten: !is_baseline(at) && best.contains(&(at - 1)),
+            cost: one.cost,
+            recall: one.totals.recall(),
+            words: replays::cost_words(is_priced.then_some(one.cost), one.cost),
+            unbeaten: best.contains(&at),
             baseline: is_baseline(at),
         })
         .collect();
-    if totals.first().is_some_and(|baseline| baseline.over_window > 0) {
-        let over = counted(totals[0].over_window, "request");
+    if all.first().is_some_and(|baseline| baseline.totals.over_window > 0) {
+        let over = counted(all[0].totals.over_window, "request");
         page.lead.push(format!("Without compaction, {over} would not fit into the window."));
     }
     for (at, runs) in runs.chunk_by(|one, other| one.0.session == other.0.session).enumerate() {
         let columns: Vec<&Replayed> = runs.iter().map(|(replayed, _)| replayed).collect();
         let Some(first) = columns.first() else { continue };
         page.tables.push((first.session.clone(), replays::figures(&columns)));
-        for (replayed, budget) in runs {
+        for replayed in &columns {
+            if !replayed.reproduced.is_empty() {
+                let caption = format!("Size before its own agent's compactions: {}", first.session);
+                page.tables.push((caption, reproduced(&replayed.reproduced)));
+            }
+        }
+        // Which messages its own agent left is no matter of a ladder.
+        for (replayed, budget) in runs.iter().filter(|(replayed, _)| replayed.ladder != OWN) {
             let recorded = sessions[at].recorded.conversation();
             let config = &ladders[0].1;
             let counter = config.token_counter(sessions[at].document.model().as_deref());

@@ -233,6 +233,7 @@ fn init_writes_what_check_accepts_and_never_overwrites() {
     insta::assert_snapshot!(place.brute("init").said(), @"
     exit 0
     wrote brute.toml; `brute check` says whether it can be used
+    `brute init --ladder recommended` summarizes before it drops: of what ten long sessions went on to use, 78 % was still there instead of 64 %, for 4 % more tokens (docs/orderings.md)
     ");
     let written = place.read("brute.toml");
     let checked = place.brute("check --deny-warnings");
@@ -253,6 +254,23 @@ fn init_writes_what_check_accepts_and_never_overwrites() {
     assert_eq!(place.read("brute.toml"), "# mine");
     assert_eq!(place.brute("init --force").code, Some(0));
     assert_eq!(place.read("brute.toml"), written);
+}
+
+#[test]
+fn init_writes_the_recommended_ladder_where_that_is_wanted() {
+    let place = Place::new();
+    insta::assert_snapshot!(place.brute("init --ladder recommended").said(), @"
+    exit 0
+    wrote brute.toml; `brute check` says whether it can be used
+    ");
+    assert_eq!(
+        place.read("brute.toml"),
+        include_str!("../../../../examples/ladders/recommended.toml")
+    );
+    let checked = place.brute("check --deny-warnings");
+    assert_eq!(checked.code, Some(0), "{}", checked.err);
+    assert!(checked.out.contains("tool-results > summarize > sliding-window"), "{}", checked.out);
+    assert_eq!(place.brute("init --ladder best").code, Some(2));
 }
 
 #[test]

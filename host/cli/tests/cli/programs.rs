@@ -98,7 +98,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
     let place = Place::new();
     insta::assert_snapshot!(place.brute("man --out doc/man").said(), @"
     exit 0
-    wrote 23 manual pages to doc/man
+    wrote 24 manual pages to doc/man
     ");
     for (page, options) in [
         ("brute.1", &["brute\\-compact(1)", "\\-\\-config", "Exit codes"][..]),
@@ -125,7 +125,7 @@ fn every_verb_has_a_manual_page_with_its_options() {
         @"
     ## no such verb
     exit 2
-    error: there is no verb `nope`; there are `compact`, `explain`, `restore`, `count`, `replay`, `orderings`, `repair`, `convert`, `truncate`, `check`, `layers`, `plugins`, `config`, `schema`, `init`, `completions`, `man`
+    error: there is no verb `nope`; there are `compact`, `explain`, `restore`, `count`, `replay`, `orderings`, `advise`, `repair`, `convert`, `truncate`, `check`, `layers`, `plugins`, `config`, `schema`, `init`, `completions`, `man`
 
     ## both
     exit 2
@@ -158,6 +158,7 @@ fn help_lists_verbs_and_exit_codes() {
       count        Show how large a conversation is, by turn, role and tool
       replay       Show what ladders would have done to recorded sessions, call by call
       orderings    Show what each order of a ladder does to recorded sessions
+      advise       Propose a ladder and thresholds for recorded sessions, and say how sure that is
       repair       Make a broken conversation valid, by the least change
       convert      Write a conversation in another provider's format
       truncate     Cap a tool result; the full text goes to disk

@@ -78,9 +78,9 @@ fn orderings_are_the_same_each_time_and_say_which_is_unbeaten() {
     let orders: usize = rows.iter().map(|row| 1 + list(row, "same").len()).sum();
     assert_eq!((orders, list(&found, "trials").len()), (6, 2));
     assert_eq!(found["is-complete"], true);
-    // The unbeaten stand first, and whoever has better recall costs more.
+    // The unbeaten stand first, and whoever has better recall costs more: in dollars, since the model has a price.
     let unbeaten: Vec<[f64; 2]> = (rows.iter().take_while(|row| row["unbeaten"] == true))
-        .map(|row| ["recall", "cost"].map(|key| row[key].as_f64().expect(key)))
+        .map(|row| ["recall", "dollars"].map(|key| row[key].as_f64().expect(key)))
         .collect();
     assert!(!unbeaten.is_empty());
     for pair in unbeaten.windows(2) {

@@ -3,6 +3,8 @@
 mod anthropic;
 mod openai_chat;
 
+use std::ops::Range;
+
 use super::Report;
 use super::assemble::Message;
 use super::entry::{Json, Part};
@@ -23,6 +25,11 @@ impl Request {
     /// The message on the wire that the entry `at` begins, or the first after it.
     pub(super) fn message_of(&self, at: usize) -> usize {
         self.entries.partition_point(|entry| *entry < at)
+    }
+
+    /// The messages on the wire that the entry `at` begins: a reply, and the results that answer it.
+    pub(super) fn messages_from(&self, at: usize) -> Range<usize> {
+        self.message_of(at)..self.entries.partition_point(|entry| *entry <= at)
     }
 }
 

@@ -79,7 +79,7 @@ impl<'a> Log<'a> {
             ["compaction", "line", "at message", "tokens before", "replaced", "by", "left"];
         let mut table = style::table(&header, &[0, 1, 2, 3, 4]);
         for (index, compaction) in self.compactions.iter().enumerate() {
-            let Compaction { at, line, tokens_before, replaced, trigger, left } = compaction;
+            let Compaction { at, line, tokens_before, replaced, trigger, left, .. } = compaction;
             let or_blank = |value: Option<u64>| value.map_or_else(String::new, number);
             table.add_row([
                 (index + 1).to_string(),
