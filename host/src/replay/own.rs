@@ -196,9 +196,10 @@ fn compact(
     for piece in &mut *context {
         let message = recorded.messages().get(piece.id).filter(|_| piece.is_recorded);
         let Some((_, result)) = message.and_then(|message| message.result()) else { continue };
-        if cleared.contains(result.call.as_str()) {
+        if cleared.contains(&*result.call) {
             let text = compaction.placeholder.clone();
-            let result = ToolResult { text, media: Vec::new(), ..result.clone() };
+            let result =
+                ToolResult { text: text.into(), media: Vec::new().into(), ..result.clone() };
             *piece = made(Role::Tool, Part::ToolResult(result));
             (gone, new) = (gone + 1, new + 1);
         }
@@ -216,7 +217,8 @@ fn compact(
     });
     gone += before - context.len();
     if let Some(summary) = &compaction.summary {
-        context.insert(first.min(context.len()), made(Role::User, Part::Text(summary.clone())));
+        context
+            .insert(first.min(context.len()), made(Role::User, Part::Text(summary.clone().into())));
         new += 1;
     }
     (gone, new)
