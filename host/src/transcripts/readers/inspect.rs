@@ -20,7 +20,7 @@ const ATTACHED_STRING: &str = "\"attachment://";
 pub(super) struct Eval;
 
 impl Reader for Eval {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         let model = value.get("eval").and_then(|eval| field(eval, "model"));
         let samples = value.get("samples").filter(|samples| samples.is_array());
         let Some(samples) = samples else {
@@ -38,7 +38,7 @@ impl Reader for Eval {
     }
 }
 
-fn read(sample: View<'_>, line: usize, log: &mut Log) {
+fn read(sample: View<'_>, line: usize, log: &mut Log<'_>) {
     let attached = sample.get("attachments").into_iter().flat_map(View::members);
     let attached: HashMap<String, Json> = attached
         .filter_map(|(key, text)| {
