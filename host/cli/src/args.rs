@@ -169,13 +169,31 @@ pub(crate) struct Session {
     #[arg(long)]
     pub(crate) whole: bool,
 
-    /// Which conversation, if the file holds several (from 0)
-    #[arg(long, value_name = "N")]
-    pub(crate) pick: Option<usize>,
+    /// Which conversation, if the file holds several: its place (from 0), or the name that the file has for it
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) pick: Option<Pick>,
 
     /// Mend what is broken (orphan results, calls without result) and say so
     #[arg(long)]
     pub(crate) repair: bool,
+}
+
+/// Which conversation of a file.
+#[derive(Debug, Clone)]
+pub(crate) enum Pick {
+    /// By its place, from 0.
+    At(usize),
+    /// By the name that the file has for it.
+    Named(String),
+}
+
+impl std::str::FromStr for Pick {
+    type Err = std::convert::Infallible;
+
+    /// Digits are a place: no file names its conversations by others.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(text.parse().map_or_else(|_| Self::Named(text.to_owned()), Self::At))
+    }
 }
 
 /// How much room there is.
@@ -258,9 +276,9 @@ pub(crate) struct Restore {
     #[command(flatten)]
     pub(crate) archiving: Archiving,
 
-    /// Which conversation, if the file holds several (from 0)
-    #[arg(long, value_name = "N")]
-    pub(crate) pick: Option<usize>,
+    /// Which conversation, if the file holds several: its place (from 0), or the name that the file has for it
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) pick: Option<Pick>,
 
     /// Only this message of the restored conversation: its index (from 0), a JSON pointer, or a handle
     #[arg(long, value_name = "INDEX|POINTER|HANDLE")]

@@ -7,7 +7,7 @@ use brute_host::transcripts::Kind;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::Session;
+use super::{Pick, Session};
 
 #[derive(Debug, Args)]
 pub(crate) struct Repair {
@@ -19,9 +19,9 @@ pub(crate) struct Repair {
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Reading>,
 
-    /// Which conversation, if the file holds several (from 0)
-    #[arg(long, value_name = "N")]
-    pub(crate) pick: Option<usize>,
+    /// Which conversation, if the file holds several: its place (from 0), or the name that the file has for it
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) pick: Option<Pick>,
 
     /// Only say what would be done: write nothing, and exit with 1 if there is something to do
     #[arg(long, conflicts_with = "output")]
