@@ -151,6 +151,11 @@ impl Events {
             response.and_then(|response| field(response, "id")).map(std::borrow::Cow::into_owned);
         let is_first =
             reply.is_none() || log.entries.iter().rev().take(64).all(|entry| entry.reply != reply);
+        for key in ["reasoning_content", "thinking_blocks"].into_iter().filter(|_| is_first) {
+            if said.and_then(|said| said.get(key)).is_some_and(|thought| !thought.is_null()) {
+                log.skip(key, "its agent does not send it again", line);
+            }
+        }
         let mut parts = if is_first { text } else { Vec::new() };
         parts.push(Part::Call(Call { id: id.clone(), name, arguments }));
         let usage = usage(event, log);

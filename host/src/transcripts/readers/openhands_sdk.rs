@@ -31,10 +31,10 @@ impl Events {
         let first = log.entries.len();
         let kind = field(value, "kind").unwrap_or_default();
         match &*kind {
-            "SystemPromptEvent" => system(value, log),
+            "SystemPromptEvent" => system(value, line, log),
             // The newest system prompt is the one that is sent.
             "SystemPromptUpdateEvent" => {
-                system(value, log);
+                system(value, line, log);
                 log.skip(&kind, "it stands in the place of the system prompt before", line);
             }
             "MessageEvent" => message(value, line, log),
@@ -65,7 +65,8 @@ impl Events {
     }
 }
 
-fn system(value: View<'_>, log: &mut Log<'_>) {
+fn system(value: View<'_>, line: usize, log: &mut Log<'_>) {
+    log.tools(value.get("tools"), line);
     let texts: Vec<Json> = ["system_prompt", "dynamic_context"]
         .into_iter()
         .filter_map(|key| value.get(key)?.get("text"))

@@ -90,7 +90,7 @@ fn inspect_looks_up_what_is_attached() {
     let (transcript, document) = picked(name, 1);
     assert_eq!(texts(&document, Role::System), ["You are an expert."]);
     assert_eq!(texts(&document, Role::User), ["Two?"]);
-    assert_eq!(texts(&document, Role::Tool), ["out", ""]);
+    assert_eq!(texts(&document, Role::Tool), ["out", "m"]);
     let call = document.conversation().messages()[2].calls().next().unwrap().1.clone();
     assert_eq!(call.arguments, r#"{"cmd":"find / -name \"x\""}"#);
     let [problem] = transcript.problems() else { panic!("one result that nobody asked for") };
