@@ -210,6 +210,11 @@ impl Document {
         Ok(Self { source, format, carrier, pieces, conversation, repairs, joined, shows_last })
     }
 
+    /// The input, byte for byte unless a repair changed it before it was read.
+    pub(crate) fn into_input(self) -> Vec<u8> {
+        self.source.into_text().into_bytes()
+    }
+
     /// The format that the input was read as.
     pub fn format(&self) -> Format {
         self.format
