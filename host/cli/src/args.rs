@@ -2,7 +2,7 @@
 
 mod formats;
 
-pub(crate) use formats::{Convert, Reading, Repair};
+pub(crate) use formats::{Convert, Pick, Reading, Repair};
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -176,24 +176,6 @@ pub(crate) struct Session {
     /// Mend what is broken (orphan results, calls without result) and say so
     #[arg(long)]
     pub(crate) repair: bool,
-}
-
-/// Which conversation of a file.
-#[derive(Debug, Clone)]
-pub(crate) enum Pick {
-    /// By its place, from 0.
-    At(usize),
-    /// By the name that the file has for it.
-    Named(String),
-}
-
-impl std::str::FromStr for Pick {
-    type Err = std::convert::Infallible;
-
-    /// Digits are a place: no file names its conversations by others.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(text.parse().map_or_else(|_| Self::Named(text.to_owned()), Self::At))
-    }
 }
 
 /// How much room there is.

@@ -7,7 +7,7 @@ use brute_host::transcripts::Kind;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Pick, Session};
+use super::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Repair {
@@ -52,6 +52,24 @@ pub(crate) struct Convert {
     /// Write what was changed to standard error as JSON, instead of words
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which conversation of a file.
+#[derive(Debug, Clone)]
+pub(crate) enum Pick {
+    /// By its place, from 0.
+    At(usize),
+    /// By the name that the file has for it.
+    Named(String),
+}
+
+impl std::str::FromStr for Pick {
+    type Err = std::convert::Infallible;
+
+    /// Digits are a place: no file names its conversations by others.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(text.parse().map_or_else(|_| Self::Named(text.to_owned()), Self::At))
+    }
 }
 
 /// What an input is to be read as.
