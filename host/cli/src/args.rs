@@ -2,7 +2,7 @@
 
 mod formats;
 
-pub(crate) use formats::{Convert, Reading, Repair};
+pub(crate) use formats::{Convert, Pick, Reading, Repair};
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -173,9 +173,9 @@ pub(crate) struct Session {
     #[arg(long)]
     pub(crate) whole: bool,
 
-    /// Which conversation, if the file holds several (from 0)
-    #[arg(long, value_name = "N")]
-    pub(crate) pick: Option<usize>,
+    /// Which conversation, if the file holds several: its place (from 0), or the name that the file has for it
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) pick: Option<Pick>,
 
     /// Mend what is broken (orphan results, calls without result) and say so
     #[arg(long)]
@@ -262,9 +262,9 @@ pub(crate) struct Restore {
     #[command(flatten)]
     pub(crate) archiving: Archiving,
 
-    /// Which conversation, if the file holds several (from 0)
-    #[arg(long, value_name = "N")]
-    pub(crate) pick: Option<usize>,
+    /// Which conversation, if the file holds several: its place (from 0), or the name that the file has for it
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) pick: Option<Pick>,
 
     /// Only this message of the restored conversation: its index (from 0), a JSON pointer, or a handle
     #[arg(long, value_name = "INDEX|POINTER|HANDLE")]

@@ -4,13 +4,13 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use brute_host::config::Config;
-use brute_host::formats::{Document, ReadOptions, Usage};
+use brute_host::formats::{Document, ReadOptions, Usage, names_in};
 use brute_host::replay::{Own, OwnCompaction};
 use brute_host::shown::shown;
 use brute_host::system::words_of;
 use brute_host::transcripts::{self, Input, Left, Transcript, TranscriptError};
 
-use crate::args::{self, Global, Reading};
+use crate::args::{self, Global, Pick, Reading};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Progress;
@@ -85,10 +85,12 @@ pub(crate) fn read_with(
         _ => log(session, &progress),
     };
     progress.finish();
-    let mut options =
-        ReadOptions { pick: session.pick, repair: session.repair, ..ReadOptions::default() };
+    let mut options = ReadOptions { repair: session.repair, ..ReadOptions::default() };
     let (bytes, transcript) = match found? {
         Input::Other(bytes) => {
+            if let Some(pick) = &session.pick {
+                options.pick = Some(place(pick, file, &bytes)?);
+            }
             if let Some(Reading::Provider(format)) = session.format {
                 options.format = Some(format);
             }
@@ -96,7 +98,7 @@ pub(crate) fn read_with(
         }
         Input::Transcript(mut transcript) => {
             // The request is one conversation, whatever the log holds.
-            (options.pick, options.format) = (None, Some(transcript.format()));
+            options.format = Some(transcript.format());
             (transcript.take_request().into_bytes(), Some(*transcript))
         }
     };
@@ -112,11 +114,37 @@ fn log(session: &args::Session, progress: &Progress) -> Result<Input, Failure> {
         Some(Reading::Log(kind)) => Some(kind),
         _ => None,
     };
-    let options = transcripts::Options { whole: session.whole, kind, pick: session.pick };
+    let mut options = transcripts::Options { whole: session.whole, kind, pick: None };
     let watched = Watched { input: open(&session.file)?, progress, read: 0 };
-    transcripts::read(watched, &options).map_err(|error| match error {
+    let found = match &session.pick {
+        Some(Pick::Named(name)) => transcripts::read_named(watched, &options, name),
+        Some(Pick::At(place)) => {
+            options.pick = Some(*place);
+            transcripts::read(watched, &options)
+        }
+        None => transcripts::read(watched, &options),
+    };
+    found.map_err(|error| match error {
         TranscriptError::Io(error) => cannot_read(&session.file, &error),
         error => failed(&session.file, &error.to_string()),
+    })
+}
+
+/// The place of the conversation `pick` in an input that is no agent's log.
+pub(crate) fn place(pick: &Pick, file: &Path, bytes: &[u8]) -> Result<usize, Failure> {
+    let name = match pick {
+        Pick::At(place) => return Ok(*place),
+        Pick::Named(name) => name,
+    };
+    let names = names_in(bytes).map_err(|error| failed(file, &error.to_string()))?;
+    names.iter().position(|known| known == name).ok_or_else(|| {
+        let known = names.iter().filter(|known| !known.is_empty()).take(8);
+        let known: Vec<String> = known.map(|known| format!("`{known}`")).collect();
+        let what = match known.is_empty() {
+            true => "its conversations have no names; `--pick` takes a number, from 0".to_owned(),
+            false => format!("it holds {}", known.join(", ")),
+        };
+        failed(file, &format!("there is no conversation `{name}`: {what}"))
     })
 }
 

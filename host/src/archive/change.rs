@@ -21,7 +21,7 @@ pub(super) struct Change {
     left: Vec<Digest>,
     edits: Vec<Edit>,
     history: History,
-    /// What each message of the model that went or was changed stood in.
+    /// What each message of the model that went or was changed stood in: of several, one after the other.
     pub handles: Vec<(Digest, Digest)>,
 }
 

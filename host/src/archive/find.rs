@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use brute_core::{Message, MessageId, Part};
 
+use super::change::Change;
 use super::record::Records;
 use super::restore::Opened;
 use super::{Archive, ArchiveError, Digest, is_handle};
@@ -63,8 +64,9 @@ impl Archive {
 fn named(records: &Records<'_>, handle: &str) -> Vec<(Digest, Option<Digest>)> {
     let is_meant = |digest: &Digest| digest.to_string().starts_with(handle);
     let of_changes = records.changes.iter().flat_map(|change| {
-        let next = change.handles.iter().skip(1).map(|(digest, _)| Some(*digest));
-        change.handles.iter().map(|(digest, _)| *digest).zip(next.chain([None]))
+        let messages = change.handles.chunk_by(|(one, _), (other, _)| one == other);
+        let mut handles = messages.filter_map(|message| Some(message.first()?.0)).peekable();
+        std::iter::from_fn(move || Some((handles.next()?, handles.peek().copied())))
     });
     let alone = records.messages.values().map(|said| (said.name, None));
     of_changes.chain(alone).filter(|(digest, _)| is_meant(digest)).collect()
@@ -75,12 +77,20 @@ fn text_of(records: &Records<'_>, digest: Digest) -> Option<String> {
         let message = Message::new(MessageId(0), said.role, said.parts.to_vec());
         return Some(words(&message).unwrap_or_else(|| json_of(&said.parts)));
     }
-    let mut handles = records.changes.iter().flat_map(|change| &change.handles);
-    let (_, wire) = handles.find(|(handle, _)| *handle == digest)?;
-    let (format, json) = records.wires.get(wire)?;
-    let messages = messages_of(*format, json).unwrap_or_default();
+    let stood = |change: &Change| {
+        let of_it = |(handle, wire): &(Digest, Digest)| (*handle == digest).then_some(*wire);
+        // Where it stood twice, it said the same.
+        let first = change.handles.iter().position(|(handle, _)| *handle == digest)?;
+        let wires: Vec<Digest> = change.handles[first..].iter().map_while(of_it).collect();
+        let found = wires.iter().filter_map(|wire| records.wires.get(wire));
+        let (formats, texts): (Vec<_>, Vec<&str>) =
+            found.map(|(format, json)| (*format, &**json)).unzip();
+        Some((*formats.first()?, texts.join("\n")))
+    };
+    let (format, json) = records.changes.iter().find_map(stood)?;
+    let messages = messages_of(format, &json).unwrap_or_default();
     let message = messages.iter().find(|message| Digest::of_message(message) == digest);
-    Some(message.and_then(words).unwrap_or_else(|| json.clone().into_owned()))
+    Some(message.and_then(words).unwrap_or(json))
 }
 
 /// What a message says; nothing, if it has no words.

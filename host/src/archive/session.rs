@@ -42,7 +42,8 @@ pub struct Compacted {
     format: Format,
     before: WireMessages,
     after: WireMessages,
-    /// The handle of each message of the model that went or was changed, and its place on the wire.
+    /// The handle of each message of the model that went or was changed, and its place on the wire: one after the other,
+    /// if it stands in several.
     handles: Vec<(Digest, usize)>,
 }
 
@@ -78,10 +79,11 @@ impl Compacted {
     /// The messages of `document` that went or were changed: each can then be found by its handle.
     #[must_use]
     pub fn removed(self, document: &Document, removed: &[Arc<Message>]) -> Self {
-        let place = |message: &Arc<Message>| {
-            Some((Digest::of_message(message), document.wire_index(message.id())?))
+        let places = |message: &Arc<Message>| {
+            let handle = Digest::of_message(message);
+            document.wire_indices(message.id()).into_iter().map(move |wire| (handle, wire))
         };
-        Self { handles: removed.iter().filter_map(place).collect(), ..self }
+        Self { handles: removed.iter().flat_map(places).collect(), ..self }
     }
 }
 

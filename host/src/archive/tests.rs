@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use brute_core::{Message, MessageId, Part, Role, ToolResult};
 
 use super::*;
-use crate::formats::Format;
+use crate::formats::{Document, Format, ReadOptions};
 use crate::quantity::{ByteSize, Span};
 
 fn archive(folder: &Path) -> Archive {
@@ -173,6 +173,35 @@ fn messages_of_the_model_are_found_by_their_handles() {
         assert!(error.starts_with(expected), "{error}");
     }
     assert!(matches!(archive.find("000000000000", Some("t")), Err(ArchiveError::NoSession { .. })));
+}
+
+/// The reply of a model is an item for each thought, text and call in OpenAI Responses, and what a tool saw may
+/// stand behind its result.
+#[test]
+fn a_message_that_stands_in_several_is_found_whole() {
+    let items = [
+        r#"{"role":"user","content":"go"}"#,
+        r#"{"type":"reasoning","summary":[{"type":"summary_text","text":"Plan."}]}"#,
+        r#"{"type":"message","role":"assistant","content":"Looking."}"#,
+        r#"{"type":"function_call","call_id":"1","name":"ls","arguments":"{}"}"#,
+        r#"{"type":"function_call_output","call_id":"1","output":"a"}"#,
+        r#"{"role":"user","content":"on"}"#,
+    ];
+    let before = format!(r#"{{"model":"gpt-5","input":[{}]}}"#, items.join(","));
+    let after = format!(r#"{{"model":"gpt-5","input":[{}]}}"#, items[5]);
+    let document = Document::read(before.as_str(), &ReadOptions::default()).unwrap();
+    let removed: Vec<_> = document.conversation().messages()[..3].to_vec();
+    let root = tempfile::tempdir().unwrap();
+    let archive = archive(root.path());
+    let (before, after) = (before.as_bytes(), after.as_bytes());
+    let compacted = Compacted::read(document.format(), before, after, None).unwrap();
+    archive.session("s").unwrap().compacted(&compacted.removed(&document, &removed)).unwrap();
+    let digests: Vec<Digest> = removed.iter().map(|message| Digest::of_message(message)).collect();
+    let texts = ["go", "Plan.\n\nLooking.\n\nls {}", "a"];
+    for (at, text) in texts.into_iter().enumerate() {
+        let found = archive.find(&digests[at].handle(), None).unwrap();
+        assert_eq!((found.text.as_str(), found.next), (text, digests.get(at + 1).copied()));
+    }
 }
 
 #[test]

@@ -245,12 +245,15 @@ impl Config {
         if options.image_rule.is_some() {
             return Document::read(input, options);
         }
-        // Only what was read tells the model, and nearly always the rule was the right one.
-        let document = Document::read(input.clone(), options)?;
+        // Only what was read tells the model, and nearly always the rule was the right one. What is read without
+        // any repair can be had back from what it became.
+        let kept = options.repair.then(|| input.clone());
+        let document = Document::read(input, options)?;
         let rule = self.model(document.model().as_deref()).map(|model| model.image_rule);
         let usual = ImageRule::from(document.format().provider());
         match rule.filter(|rule| *rule != usual && has_media(&document)) {
             Some(rule) => {
+                let input = kept.unwrap_or_else(|| document.into_input());
                 Document::read(input, &ReadOptions { image_rule: Some(rule), ..*options })
             }
             None => Ok(document),

@@ -7,6 +7,12 @@ use super::{ReadError, ReadOptions};
 /// The fields that hold the messages in one carrier or another.
 const LISTS: [&str; 5] = ["messages", "input", "contents", "history", "traj"];
 
+/// The fields that say what a conversation is called, where a file holds several.
+const NAMES: [&str; 6] = ["id", "session_id", "sessionId", "instance_id", "task_id", "name"];
+
+/// So many names are said.
+const MOST_NAMES: usize = 8;
+
 /// A list of messages in an input.
 #[derive(Debug)]
 pub(super) struct Carrier {
@@ -19,17 +25,35 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
+    /// What each conversation of an input is called there; nothing, where it has no name.
+    pub(super) fn names(source: &Source) -> Result<Vec<String>, ReadError> {
+        let found = Found::within(source)?;
+        Ok(found.carriers.iter().map(|carrier| carrier.called(source)).collect())
+    }
+
+    /// What the conversation is called in the input.
+    fn called(&self, source: &Source) -> String {
+        let Some(body) = self.body.map(|body| source.at(body)) else { return String::new() };
+        let said = |key: &&str| body.get(key).filter(|name| !name.is_null());
+        let name = NAMES.iter().find_map(said);
+        let text = |name: View<'_>| name.string().unwrap_or_else(|| name.raw().to_owned());
+        name.map(text).unwrap_or_default()
+    }
+
     /// Finds the messages.
     pub(super) fn find(source: &Source, options: &ReadOptions) -> Result<Self, ReadError> {
-        let roots: Vec<View<'_>> = source.roots().collect();
-        let found = match roots.as_slice() {
-            [] => return Err(ReadError::Empty),
-            [root] => of_one(*root)?,
-            lines => of_lines(lines)?,
-        };
+        let found = Found::within(source)?;
         let (count, carrier) = (found.carriers.len(), found.name);
         let pick = match options.pick {
-            None if count > 1 => return Err(ReadError::Several { count, carrier }),
+            None if count > 1 => {
+                let called = found.carriers.iter().map(|carrier| carrier.called(source));
+                let mut names: Vec<String> = called.take(MOST_NAMES + 1).collect();
+                names.retain(|name| !name.is_empty());
+                let more = if names.len() > MOST_NAMES { ", …" } else { "" };
+                let shown = names.iter().take(MOST_NAMES).map(|name| format!("`{name}`"));
+                let names = shown.collect::<Vec<_>>().join(", ") + more;
+                return Err(ReadError::Several { count, carrier, names });
+            }
             pick => pick.unwrap_or(0),
         };
         let chosen =
@@ -61,6 +85,15 @@ struct Found {
 }
 
 impl Found {
+    fn within(source: &Source) -> Result<Self, ReadError> {
+        let roots: Vec<View<'_>> = source.roots().collect();
+        match roots.as_slice() {
+            [] => Err(ReadError::Empty),
+            [root] => of_one(*root),
+            lines => of_lines(lines),
+        }
+    }
+
     fn one(name: &'static str, list: Option<usize>, body: Option<usize>) -> Self {
         Self { name, carriers: vec![Carrier { name, list, body }] }
     }

@@ -83,12 +83,14 @@ pub enum ReadError {
         found: String,
     },
     /// Several conversations, and none was chosen.
-    #[error("the input holds {count} conversations ({carrier}); choose one with `ReadOptions::pick`, from 0 to {}", .count - 1)]
+    #[error("the input holds {count} conversations ({carrier}{}{names}); choose one with `ReadOptions::pick`, from 0 to {}", if .names.is_empty() { "" } else { ": " }, .count - 1)]
     Several {
         /// How many.
         count: usize,
         /// What they come in.
         carrier: &'static str,
+        /// What the first ones are called, if they have names.
+        names: String,
     },
     /// The chosen conversation is not there.
     #[error("there is no conversation {pick}: the input holds {count}, counted from 0")]

@@ -45,7 +45,9 @@ mod wire;
 mod write;
 
 pub use error::{Problem, ReadError, Repair};
+pub(crate) use gemini::is_part as is_gemini_part;
 pub use render::{Note, Rendered, render};
+pub(crate) use responses::{Fields as ItemFields, Kind as ItemKind};
 pub use usage::Usage;
 pub use wire::{WireMessages, messages_of};
 
@@ -208,6 +210,11 @@ impl Document {
         Ok(Self { source, format, carrier, pieces, conversation, repairs, joined, shows_last })
     }
 
+    /// The input, byte for byte unless a repair changed it before it was read.
+    pub(crate) fn into_input(self) -> Vec<u8> {
+        self.source.into_text().into_bytes()
+    }
+
     /// The format that the input was read as.
     pub fn format(&self) -> Format {
         self.format
@@ -239,6 +246,19 @@ impl Document {
     /// instructions that stand in a field of the body, and for messages that are not of this input.
     pub fn wire_index(&self, id: MessageId) -> Option<usize> {
         self.pieces.get(id)?.wire_index()
+    }
+
+    /// All messages on the wire, from 0, that a message of the conversation stands in, in order: the items of a reply in
+    /// OpenAI Responses, and what stands behind a tool result and shows what the tool saw.
+    pub fn wire_indices(&self, id: MessageId) -> Vec<usize> {
+        let Some(piece) = self.pieces.get(id) else { return Vec::new() };
+        let Some(first) = piece.wire_index() else { return Vec::new() };
+        let within = self.pieces.wires_of(first, &piece.slots).map(|(wire, _)| wire);
+        let companions = self.pieces.companions_of(id).iter();
+        let beside = companions.filter_map(|companion| companion.piece.wire_index());
+        let mut wires: Vec<usize> = std::iter::once(first).chain(within).chain(beside).collect();
+        wires.dedup();
+        wires
     }
 
     /// Where a message of the conversation stands in the input, as a JSON pointer. The lines of a file
@@ -335,6 +355,19 @@ impl Document {
     }
 }
 
+/// What the conversations of an input are called there, in order; an empty name is none. The place of one is what
+/// [`ReadOptions::pick`] takes.
+///
+/// # Errors
+/// If the input holds no conversation.
+pub fn names_in(input: impl Into<Vec<u8>>) -> Result<Vec<String>, ReadError> {
+    let input = input.into();
+    if input.len() > json::MOST_BYTES {
+        return Err(ReadError::TooLarge { bytes: input.len(), most: json::MOST_BYTES });
+    }
+    Carrier::names(&Source::parse_as_spelled(decode(input)?)?)
+}
+
 /// What `messages`, which stand in `body`, hold in `format`.
 fn read_messages(
     format: Format,
@@ -351,6 +384,12 @@ fn read_messages(
     }?;
     pieces.settle();
     Ok(pieces)
+}
+
+/// Whether an item of OpenAI Responses can be read, by itself.
+pub(crate) fn is_item(item: View<'_>) -> bool {
+    let rule = Provider::Openai.into();
+    read_messages(Format::OpenaiResponses, None, &[item], rule, &mut Texts::default()).is_ok()
 }
 
 fn decode(input: Vec<u8>) -> Result<String, ReadError> {

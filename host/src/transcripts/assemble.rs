@@ -35,8 +35,15 @@ pub(super) struct Taken {
     pub(super) entries: Vec<usize>,
 }
 
+impl Message {
+    /// Whether it is more than instructions: what stands for a dialogue is one.
+    pub(super) fn is_of_dialogue(&self) -> bool {
+        self.speaker != Speaker::System || self.parts.iter().any(Part::is_compaction)
+    }
+}
+
 /// What is in the agent's context, or, with `whole`, what ever was; with what each cut took.
-pub(super) fn messages(log: &mut Log, whole: bool) -> (Vec<Message>, Vec<Taken>) {
+pub(super) fn messages(log: &mut Log<'_>, whole: bool) -> (Vec<Message>, Vec<Taken>) {
     log.end();
     log.settle_summaries();
     let entries = std::mem::take(&mut log.entries);
@@ -80,7 +87,7 @@ pub(super) fn messages(log: &mut Log, whole: bool) -> (Vec<Message>, Vec<Taken>)
 }
 
 /// Logs of what a model was told by other means begin with its reply, which no provider takes.
-fn open_with_a_request(messages: &mut Vec<Message>, log: &mut Log) {
+fn open_with_a_request(messages: &mut Vec<Message>, log: &mut Log<'_>) {
     let first = messages.iter().position(|message| message.speaker != Speaker::System);
     let Some(first) = first.filter(|first| messages[*first].speaker != Speaker::User) else {
         return;
@@ -143,7 +150,7 @@ impl Counted {
 }
 
 /// The placeholders of results that the agent cleared, by the id of the call.
-fn cleared(log: &Log, whole: bool) -> HashMap<String, &'static str> {
+fn cleared(log: &Log<'_>, whole: bool) -> HashMap<String, &'static str> {
     let cuts = log.cuts.iter().filter(|_| !whole);
     cuts.flat_map(|cut| cut.cleared.iter().map(|id| (id.clone(), cut.placeholder))).collect()
 }
@@ -160,7 +167,7 @@ struct Assembly {
 }
 
 impl Assembly {
-    fn push(&mut self, entry: Entry, at: usize, log: &mut Log) {
+    fn push(&mut self, entry: Entry, at: usize, log: &mut Log<'_>) {
         let Entry { speaker, parts, reply, usage, line } = entry;
         if speaker == Speaker::Tool {
             for part in parts {
@@ -194,7 +201,7 @@ impl Assembly {
         }
     }
 
-    fn answer(&mut self, part: Part, line: usize, log: &mut Log) {
+    fn answer(&mut self, part: Part, line: usize, log: &mut Log<'_>) {
         let Some(id) = part.answers().map(str::to_owned) else { return };
         let Some(place) = self.open.get_mut(&id).and_then(Vec::pop) else {
             let what = match self.answered.contains(&id) {
@@ -219,7 +226,7 @@ impl Assembly {
     }
 
     /// All messages, with those of results behind what they answer.
-    fn finish(mut self, log: &mut Log) -> Vec<Message> {
+    fn finish(mut self, log: &mut Log<'_>) -> Vec<Message> {
         let is_silent = |message: &Message| {
             message.speaker == Speaker::Assistant && message.parts.iter().all(Part::is_thought)
         };

@@ -3,8 +3,8 @@
 //! Texts stay JSON strings as the log spells them, quotes included: nothing has to be decoded to be
 //! written into a request again.
 
-use crate::formats::Usage;
 use crate::formats::json::{Source, View, compact, quote};
+use crate::formats::{Format, Usage};
 
 /// JSON, as it is written.
 pub(super) type Json = String;
@@ -26,7 +26,9 @@ impl Speaker {
             Part::Text(_) => true,
             Part::Image(_) => self == Self::User,
             Part::Result(_) | Part::Block { kind: Block::Result(_), .. } => self == Self::Tool,
+            Part::Block { kind: Block::Said, .. } => self != Self::Tool,
             Part::Block { kind: Block::Other, .. } => matches!(self, Self::User | Self::Assistant),
+            Part::Block { kind: Block::Compaction, .. } => self == Self::System,
             Part::Thought { .. } | Part::Call(_) | Part::Block { .. } => self == Self::Assistant,
             Part::PassedOver { .. } => false,
         }
@@ -84,13 +86,13 @@ pub(super) enum Part {
     Call(Call),
     /// What came of a call.
     Result(Answer),
-    /// A block of Anthropic's format, as it is.
-    Block { raw: Json, kind: Block },
+    /// A block of a provider's format, as it is: of Anthropic's, an item of OpenAI Responses, a part of Gemini's.
+    Block { raw: Json, kind: Block, of: Format },
     /// Something that no request has a place for, what the log calls it, and why. It is told, not sent.
     PassedOver { kind: String, why: &'static str },
 }
 
-/// What a block of Anthropic's format is, as far as it is linked with others.
+/// What a block of a provider's format is, as far as it is linked with others.
 #[derive(Debug, Clone)]
 pub(super) enum Block {
     /// A call, and its id.
@@ -99,6 +101,10 @@ pub(super) enum Block {
     Result(String),
     /// What the model thought.
     Thought,
+    /// A whole message.
+    Said,
+    /// What the provider itself left of all before it.
+    Compaction,
     /// Anything else.
     Other,
 }
@@ -150,6 +156,11 @@ impl Image {
 }
 
 impl Part {
+    /// A block of `format`, without the line breaks of a file that is spread over lines.
+    pub(super) fn block(block: View<'_>, kind: Block, format: Format) -> Self {
+        Self::Block { raw: one_line(block.raw()), kind, of: format }
+    }
+
     /// The call that this makes.
     pub(super) fn call(&self) -> Option<&str> {
         match self {
@@ -172,6 +183,11 @@ impl Part {
         matches!(self, Self::Thought { .. } | Self::Block { kind: Block::Thought, .. })
     }
 
+    /// Whether it is what the provider itself left of all before it.
+    pub(super) fn is_compaction(&self) -> bool {
+        matches!(self, Self::Block { kind: Block::Compaction, .. })
+    }
+
     /// About how long it is in a request, in bytes.
     pub(super) fn len(&self) -> usize {
         const AROUND: usize = 96;
@@ -192,7 +208,10 @@ impl Part {
 
     /// Whether only Anthropic's format has a place for it.
     pub(super) fn wants_anthropic(&self) -> bool {
-        matches!(self, Self::Thought { signature: Some(_), .. } | Self::Block { .. })
+        matches!(
+            self,
+            Self::Thought { signature: Some(_), .. } | Self::Block { of: Format::Anthropic, .. }
+        )
     }
 }
 
@@ -262,7 +281,7 @@ pub(super) fn thought(element: View<'_>) -> Option<Part> {
 /// A thought that Anthropic alone can read, as it is.
 pub(super) fn redacted(block: View<'_>) -> Option<Part> {
     block.get("data").filter(|data| data.is_string())?;
-    Some(Part::Block { raw: one_line(block.raw()), kind: Block::Thought })
+    Some(Part::block(block, Block::Thought, Format::Anthropic))
 }
 
 /// An image in a block: with a `source` as Anthropic has it, with `data` and `mimeType` as MCP and

@@ -38,7 +38,7 @@ pub enum TranscriptError {
         why: String,
     },
     /// Several conversations, and none was chosen.
-    #[error("the {kind} log holds {count} conversations ({names}); choose one with `Options::pick`, from 0 to {}", .count - 1)]
+    #[error("the {kind} log holds {count} conversations ({names}); choose one with `Options::pick`, from 0 to {}, or by its name", .count - 1)]
     Several {
         /// What it is.
         kind: Kind,
@@ -56,6 +56,16 @@ pub enum TranscriptError {
         pick: usize,
         /// How many there are.
         count: usize,
+    },
+    /// No conversation of the log has the name.
+    #[error("there is no conversation `{name}` in the {kind} log{}", match .names.as_str() { "" => ", which has one without a name".to_owned(), names => format!(": it holds {names}") })]
+    NoSuchName {
+        /// What it is.
+        kind: Kind,
+        /// The name that was asked for.
+        name: String,
+        /// What the first ones are called.
+        names: String,
     },
     /// The format was said, and the input is not in it.
     #[error("this is no log of the kind `{kind}`: {why}")]

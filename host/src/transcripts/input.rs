@@ -5,9 +5,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use super::log::Log;
+use super::log::{Log, Wanted};
 use super::readers::{Reader, aider, reader};
-use super::{Input, Kind, Options, Transcript, TranscriptError, sniff};
+use super::{Ask, Input, Kind, Options, Transcript, TranscriptError, sniff};
 use crate::formats::json::{MOST_BYTES, Source};
 
 /// So many lines may pass before one shows whose log it is.
@@ -21,26 +21,43 @@ const BYTES_BEFORE_MARKS: usize = 8 << 20;
 /// # Errors
 /// If the input cannot be read, or is the log of an agent and holds no conversation that can be read.
 pub fn read(input: impl Read, options: &Options) -> Result<Input, TranscriptError> {
+    read_asked(input, options.ask())
+}
+
+/// The same, of a log with several conversations that which the log calls `name`, whatever
+/// [`Options::pick`] says.
+///
+/// # Errors
+/// As [`read`], and if the log holds no conversation of that name.
+pub fn read_named(
+    input: impl Read,
+    options: &Options,
+    name: &str,
+) -> Result<Input, TranscriptError> {
+    read_asked(input, Ask { wanted: Wanted::Named(name), ..options.ask() })
+}
+
+fn read_asked(input: impl Read, ask: Ask<'_>) -> Result<Input, TranscriptError> {
     let mut lines = Lines { input: BufReader::with_capacity(1 << 16, input), number: 0 };
     let mut held = Held::default();
     while let Some(line) = lines.next()? {
-        if is_aider(&line) || options.kind == Some(Kind::Aider) {
+        if is_aider(&line) || ask.kind == Some(Kind::Aider) {
             held.push(Item::Blank(line));
-            return aider_of(held, lines, options);
+            return aider_of(held, lines, ask);
         }
         match parse(line, lines.number)? {
             Line::Blank(bytes) => held.push(Item::Blank(bytes)),
             Line::Values(source) => {
-                let kind = options.kind.or_else(|| source.roots().find_map(sniff::kind));
+                let kind = ask.kind.or_else(|| source.roots().find_map(sniff::kind));
                 held.push(Item::Values(source, lines.number));
                 if let Some(kind) = kind {
-                    return stream(kind, held, lines, options);
+                    return stream(kind, held, lines, ask);
                 }
             }
             // The first line of a value that is spread over lines.
             Line::Torn { bytes, is_cut: true } if held.is_blank() => {
                 held.push(Item::Blank(bytes));
-                return spread(held, lines, options);
+                return spread(held, lines, ask);
             }
             Line::Torn { bytes, .. } => held.push(Item::Torn(bytes, lines.number)),
         }
@@ -48,7 +65,7 @@ pub fn read(input: impl Read, options: &Options) -> Result<Input, TranscriptErro
             break;
         }
     }
-    held.end(lines, options)
+    held.end(lines, ask)
 }
 
 fn is_aider(line: &[u8]) -> bool {
@@ -128,12 +145,8 @@ impl Held {
     }
 
     /// What it is if no agent's marks are in it.
-    fn end<R: Read>(
-        self,
-        mut lines: Lines<R>,
-        options: &Options,
-    ) -> Result<Input, TranscriptError> {
-        if let Some(kind) = options.kind {
+    fn end<R: Read>(self, mut lines: Lines<R>, ask: Ask<'_>) -> Result<Input, TranscriptError> {
+        if let Some(kind) = ask.kind {
             let why = "it has no records that are JSON".to_owned();
             return Err(TranscriptError::NotThat { kind, why });
         }
@@ -185,9 +198,9 @@ fn stream<R: Read>(
     kind: Kind,
     held: Held,
     mut lines: Lines<R>,
-    options: &Options,
+    ask: Ask<'_>,
 ) -> Result<Input, TranscriptError> {
-    let mut feed = Feed::new(kind, options);
+    let mut feed = Feed::new(kind, ask);
     for item in held.items {
         match item {
             Item::Blank(_) => {}
@@ -203,14 +216,14 @@ fn stream<R: Read>(
             Line::Torn { bytes, .. } => feed.torn(bytes, number),
         }
     }
-    feed.end(options)
+    feed.end(ask)
 }
 
 /// Reads a value that is spread over lines.
 fn spread<R: Read>(
     held: Held,
     mut lines: Lines<R>,
-    options: &Options,
+    ask: Ask<'_>,
 ) -> Result<Input, TranscriptError> {
     let mut bytes = held.into_bytes();
     lines.rest(&mut bytes)?;
@@ -218,7 +231,7 @@ fn spread<R: Read>(
         let (bytes, most) = (bytes.len(), MOST_BYTES);
         return Err(TranscriptError::TooLarge { line: 1, bytes, most });
     }
-    let other = |bytes: Vec<u8>, why: String| match options.kind {
+    let other = |bytes: Vec<u8>, why: String| match ask.kind {
         Some(kind) => Err(TranscriptError::NotThat { kind, why }),
         None => Ok(Input::Other(bytes)),
     };
@@ -227,11 +240,11 @@ fn spread<R: Read>(
         Err(error) => return other(error.into_bytes(), "it is not UTF-8".to_owned()),
     };
     match Source::parse_or_back(text) {
-        Ok(source) => match options.kind.or_else(|| source.roots().find_map(sniff::kind)) {
+        Ok(source) => match ask.kind.or_else(|| source.roots().find_map(sniff::kind)) {
             Some(kind) => {
-                let mut feed = Feed::new(kind, options);
+                let mut feed = Feed::new(kind, ask);
                 feed.values(source, 1);
-                feed.end(options)
+                feed.end(ask)
             }
             None => Ok(Input::Other(source.into_text().into_bytes())),
         },
@@ -245,27 +258,26 @@ fn spread<R: Read>(
 fn aider_of<R: Read>(
     held: Held,
     mut lines: Lines<R>,
-    options: &Options,
+    ask: Ask<'_>,
 ) -> Result<Input, TranscriptError> {
     let mut bytes = held.into_bytes();
     lines.rest(&mut bytes)?;
-    let mut log = Log::new(options.pick);
+    let mut log = Log::new(ask.wanted);
     let text = String::from_utf8_lossy(&bytes);
     aider::read(&text, &mut log);
-    Transcript::of(Kind::Aider, log, options)
-        .map(|transcript| Input::Transcript(Box::new(transcript)))
+    Transcript::of(Kind::Aider, log, ask).map(|transcript| Input::Transcript(Box::new(transcript)))
 }
 
 /// Hands values to the reader of their kind.
-struct Feed {
+struct Feed<'a> {
     kind: Kind,
     reader: Box<dyn Reader>,
-    log: Log,
+    log: Log<'a>,
 }
 
-impl Feed {
-    fn new(kind: Kind, options: &Options) -> Self {
-        Self { kind, reader: reader(kind), log: Log::new(options.pick) }
+impl<'a> Feed<'a> {
+    fn new(kind: Kind, ask: Ask<'a>) -> Self {
+        Self { kind, reader: reader(kind), log: Log::new(ask.wanted) }
     }
 
     /// All values of a line: two may be glued together.
@@ -317,9 +329,10 @@ impl Feed {
         }
     }
 
-    fn end(mut self, options: &Options) -> Result<Input, TranscriptError> {
+    fn end(mut self, ask: Ask<'_>) -> Result<Input, TranscriptError> {
+        self.log.end();
         self.reader.end(&mut self.log);
-        Transcript::of(self.kind, self.log, options)
+        Transcript::of(self.kind, self.log, ask)
             .map(|transcript| Input::Transcript(Box::new(transcript)))
     }
 }

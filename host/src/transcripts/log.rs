@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::entry::{Entry, Json, Part, Speaker, is_blank};
+use super::entry::{Block, Entry, Json, Part, Speaker, is_blank};
 use super::{Left, Problem, Skipped, Trigger};
 use crate::formats::Format;
 use crate::formats::json::{View, compact};
@@ -64,7 +64,7 @@ fn summary_text(entry: &Entry) -> Option<String> {
         Part::Text(text) => serde_json::from_str::<String>(text).ok(),
         Part::Block { raw, .. } => {
             let block: serde_json::Value = serde_json::from_str(raw).ok()?;
-            Some(block.get("text")?.as_str()?.to_owned())
+            words_of(&block)
         }
         _ => None,
     });
@@ -72,8 +72,22 @@ fn summary_text(entry: &Entry) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
+/// The words of a block: its text, or those of what it holds.
+fn words_of(block: &serde_json::Value) -> Option<String> {
+    let content = block.get("text").or_else(|| block.get("content"))?;
+    let of_one = content.as_str().map(str::to_owned);
+    of_one.or_else(|| {
+        let texts = content.as_array()?.iter().filter_map(|part| part.get("text")?.as_str());
+        let texts: Vec<&str> = texts.collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    })
+}
+
 /// Why a part is taken out of what somebody said.
 const NOT_FROM_THEM: &str = "no provider takes it from who says it";
+
+/// Why a block is taken out that is of the format of another provider.
+const NOT_OF_FORMAT: &str = "only its own provider can read it";
 
 /// So many kinds of records that are passed over are told apart.
 const MOST_KINDS: usize = 256;
@@ -81,15 +95,32 @@ const MOST_KINDS: usize = 256;
 /// So many characters of what a log calls a kind are kept.
 const LONGEST_KIND: usize = 64;
 
+/// Which conversation of a log is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted<'a> {
+    /// The only one.
+    Only,
+    /// The one at this place, from 0.
+    At(usize),
+    /// The first of this name.
+    Named(&'a str),
+}
+
 /// One conversation of a log, as it is being read. Of a log with several, only the wanted one is kept.
-#[derive(Debug, Default)]
-pub(super) struct Log {
-    wanted: usize,
+#[derive(Debug)]
+pub(super) struct Log<'a> {
+    wanted: Wanted<'a>,
     is_read: bool,
     /// How many records there are, in all conversations.
     pub(super) records: usize,
     /// Each conversation, by the name that the log has for it.
     names: Vec<String>,
+    /// The places of those that the log may come back to.
+    named: HashMap<String, usize>,
+    /// The one that what follows is of.
+    now: usize,
+    /// The one that is wanted, once it began.
+    found: Option<usize>,
     pub(super) entries: Vec<Entry>,
     pub(super) cuts: Vec<Cut>,
     /// Entries that are of no branch that leads to the newest one.
@@ -108,23 +139,74 @@ pub(super) struct Log {
     pub(super) unreadable: Option<String>,
 }
 
-impl Log {
-    pub(super) fn new(pick: Option<usize>) -> Self {
-        Self { wanted: pick.unwrap_or(0), ..Self::default() }
+impl<'a> Log<'a> {
+    pub(super) fn new(wanted: Wanted<'a>) -> Self {
+        Self {
+            wanted,
+            is_read: false,
+            records: 0,
+            names: Vec::new(),
+            named: HashMap::new(),
+            now: 0,
+            found: None,
+            entries: Vec::new(),
+            cuts: Vec::new(),
+            rewound: HashSet::new(),
+            system: None,
+            tools: None,
+            model: None,
+            skipped: Vec::new(),
+            places: HashMap::new(),
+            problems: Vec::new(),
+            format: None,
+            unreadable: None,
+        }
     }
 
     /// Says that what follows is of another conversation.
     pub(super) fn begin(&mut self, name: impl Into<String>) {
-        self.names.push(name.into());
+        let name = name.into();
+        self.now = self.names.len();
+        let is_wanted = match self.wanted {
+            Wanted::Only => self.now == 0,
+            Wanted::At(place) => self.now == place,
+            Wanted::Named(wanted) => wanted == name,
+        };
+        if is_wanted {
+            self.found.get_or_insert(self.now);
+        }
+        self.names.push(name);
+    }
+
+    /// Says that what follows is of the conversation `name`, which others may stand between. Whether it is known;
+    /// one that is not begins if it `may_begin`.
+    pub(super) fn within(&mut self, name: &str, may_begin: bool) -> bool {
+        if self.names.get(self.now).is_some_and(|now| now == name) {
+            return true;
+        }
+        match self.named.get(name) {
+            Some(place) => self.now = *place,
+            None if may_begin => {
+                self.begin(name);
+                self.named.insert(name.to_owned(), self.now);
+            }
+            None => return false,
+        }
+        true
     }
 
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
+    /// Whether the conversation that is wanted is there.
+    pub(super) fn is_found(&self) -> bool {
+        self.names.is_empty() || self.found.is_some()
+    }
+
     /// Whether what follows is of the conversation that is wanted.
     pub(super) fn is_wanted(&self) -> bool {
-        self.is_read || self.names.is_empty() || self.names.len() == self.wanted + 1
+        self.is_read || self.names.is_empty() || self.found == Some(self.now)
     }
 
     /// Takes an entry. Texts without a word in them and entries without a part are passed over.
@@ -153,15 +235,29 @@ impl Log {
 
     /// Counts what no request has a place for, in results too, and takes it out.
     fn pass_over(&mut self, parts: &mut Vec<Part>, line: usize) {
+        let format = self.format;
         parts.retain_mut(|part| match part {
             Part::PassedOver { kind, why } => {
                 self.skip(kind, why, line);
                 false
             }
+            Part::Block { of, .. } if format.is_some_and(|format| format != *of) => {
+                self.skip("block", NOT_OF_FORMAT, line);
+                false
+            }
+            Part::Thought { signature, .. } if format == Some(Format::OpenaiResponses) => {
+                if signature.take().is_some() {
+                    self.skip("signature", NOT_OF_FORMAT, line);
+                }
+                true
+            }
             Part::Result(answer) => {
                 self.pass_over(&mut answer.content, line);
                 answer.content.retain(|part| {
-                    let is_seen = matches!(part, Part::Text(_) | Part::Image(_));
+                    let is_seen = matches!(
+                        part,
+                        Part::Text(_) | Part::Image(_) | Part::Block { kind: Block::Other, .. }
+                    );
                     if !is_seen {
                         self.skip("part", NOT_FROM_THEM, line);
                     }

@@ -26,6 +26,7 @@
 //! ```
 
 mod assemble;
+mod bookkeeping;
 mod entry;
 mod error;
 mod facts;
@@ -37,7 +38,7 @@ mod sniff;
 
 pub use error::TranscriptError;
 pub use facts::{Compaction, Left, Problem, Report, Skipped, Took, Trigger};
-pub use input::read;
+pub use input::{read, read_named};
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,7 +46,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::log::Log;
+use self::log::{Log, Wanted};
 use self::render::Beside;
 use crate::formats::Format;
 
@@ -157,6 +158,29 @@ pub struct Options {
     pub pick: Option<usize>,
 }
 
+/// What is asked of a log.
+#[derive(Debug, Clone, Copy)]
+struct Ask<'a> {
+    whole: bool,
+    kind: Option<Kind>,
+    wanted: Wanted<'a>,
+}
+
+impl Options {
+    fn ask(&self) -> Ask<'static> {
+        let wanted = self.pick.map_or(Wanted::Only, Wanted::At);
+        Ask { whole: self.whole, kind: self.kind, wanted }
+    }
+}
+
+/// The first of these names, for people.
+fn some(names: &[String]) -> String {
+    const MOST: usize = 8;
+    let shown = names.iter().take(MOST).map(|name| format!("`{name}`"));
+    let more = if names.len() > MOST { ", …" } else { "" };
+    shown.collect::<Vec<_>>().join(", ") + more
+}
+
 /// What an input turned out to be.
 #[derive(Debug)]
 pub enum Input {
@@ -231,22 +255,27 @@ impl Transcript {
         &self.skipped
     }
 
-    fn of(kind: Kind, mut log: Log, options: &Options) -> Result<Self, TranscriptError> {
+    fn of(kind: Kind, mut log: Log<'_>, ask: Ask<'_>) -> Result<Self, TranscriptError> {
         let count = log.names().len();
-        if options.pick.is_none() && count > 1 {
-            let names = log.names().iter().take(4).map(|name| format!("`{name}`"));
-            let more = if count > 4 { ", …" } else { "" };
-            let names = names.collect::<Vec<_>>().join(", ") + more;
-            return Err(TranscriptError::Several { kind, count, names });
-        }
-        if let Some(pick) = options.pick.filter(|pick| *pick >= count.max(1)) {
-            return Err(TranscriptError::NoSuchPick { kind, pick, count: count.max(1) });
+        match ask.wanted {
+            Wanted::Only if count > 1 => {
+                let names = some(log.names());
+                return Err(TranscriptError::Several { kind, count, names });
+            }
+            Wanted::At(pick) if pick >= count.max(1) => {
+                return Err(TranscriptError::NoSuchPick { kind, pick, count: count.max(1) });
+            }
+            Wanted::Named(name) if !log.is_found() || count == 0 => {
+                let (name, names) = (name.to_owned(), some(log.names()));
+                return Err(TranscriptError::NoSuchName { kind, name, names });
+            }
+            _ => {}
         }
         if let Some(why) = log.unreadable.take() {
             return Err(TranscriptError::Unreadable { kind, why });
         }
-        let (messages, replaced) = assemble::messages(&mut log, options.whole);
-        let first = messages.iter().find(|message| message.speaker != entry::Speaker::System);
+        let (messages, replaced) = assemble::messages(&mut log, ask.whole);
+        let first = messages.iter().find(|message| message.is_of_dialogue());
         let Some(first) = first.map(|message| message.entry) else {
             let (skipped, problems) = (log.take_skipped(), log.problems);
             return Err(TranscriptError::NoMessages { kind, skipped, problems });
@@ -257,9 +286,9 @@ impl Transcript {
         let last = log.cuts.len().saturating_sub(1);
         let compactions = log.cuts.iter().zip(replaced).enumerate();
         let compactions = compactions.map(|(place, (cut, taken))| {
-            let is_in = options.whole || place == last || cut.at >= first;
+            let is_in = ask.whole || place == last || cut.at >= first;
             // By what it took, so that a log with many compactions is walked once.
-            let entries = taken.entries.iter().filter(|_| options.whole);
+            let entries = taken.entries.iter().filter(|_| ask.whole);
             let messages = entries.flat_map(|entry| request.messages_from(*entry)).collect();
             let placeholder = serde_json::from_str(cut.placeholder).unwrap_or_default();
             Compaction {

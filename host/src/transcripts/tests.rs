@@ -5,8 +5,10 @@ mod claude;
 mod events;
 mod limits;
 mod lists;
+mod lossless;
 mod passed_over;
 mod pieces;
+mod sessions;
 
 use std::collections::HashSet;
 
@@ -116,15 +118,24 @@ fn what_comes_is_a_request_that_a_provider_takes() {
             let (transcript, document) = of(&name, &options);
             assert!(document.repairs().is_empty(), "{name}");
             let request: Value = serde_json::from_str(transcript.request()).unwrap();
-            let messages = request["messages"].as_array().unwrap();
+            let list = match transcript.format() {
+                Format::OpenaiChat | Format::Anthropic => "messages",
+                Format::OpenaiResponses => "input",
+                Format::Gemini => "contents",
+            };
+            let messages = request[list].as_array().unwrap();
             for message in messages {
                 for fact in ["usage", "uuid", "timestamp", "id"] {
                     assert!(message.get(fact).is_none(), "{name}: {fact}");
                 }
             }
-            let first = messages.iter().find(|message| message["role"] != "system").unwrap();
+            let is_told = |message: &&Value| {
+                let role = message["role"].as_str();
+                role.is_some_and(|role| !matches!(role, "system" | "developer"))
+            };
+            let first = messages.iter().find(is_told).unwrap();
             assert_eq!(first["role"], "user", "{name}");
-            if transcript.format() == Format::Anthropic {
+            if matches!(transcript.format(), Format::Anthropic | Format::Gemini) {
                 let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
                 assert!(roles.windows(2).all(|pair| pair[0] != pair[1]), "{name}: {roles:?}");
             }

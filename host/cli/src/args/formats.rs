@@ -19,9 +19,9 @@ pub(crate) struct Repair {
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Reading>,
 
-    /// Which conversation, if the file holds several (from 0)
-    #[arg(long, value_name = "N")]
-    pub(crate) pick: Option<usize>,
+    /// Which conversation, if the file holds several: its place (from 0), or the name that the file has for it
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) pick: Option<Pick>,
 
     /// Only say what would be done: write nothing, and exit with 1 if there is something to do
     #[arg(long, conflicts_with = "output")]
@@ -52,6 +52,24 @@ pub(crate) struct Convert {
     /// Write what was changed to standard error as JSON, instead of words
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which conversation of a file.
+#[derive(Debug, Clone)]
+pub(crate) enum Pick {
+    /// By its place, from 0.
+    At(usize),
+    /// By the name that the file has for it.
+    Named(String),
+}
+
+impl std::str::FromStr for Pick {
+    type Err = std::convert::Infallible;
+
+    /// Digits are a place: no file names its conversations by others.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(text.parse().map_or_else(|_| Self::Named(text.to_owned()), Self::At))
+    }
 }
 
 /// What an input is to be read as.

@@ -13,7 +13,7 @@ pub(crate) fn run(global: &Global, args: &Repair) -> Done {
         file: args.file.clone(),
         format: args.format,
         whole: false,
-        pick: args.pick,
+        pick: args.pick.clone(),
         repair: true,
     };
     let session = session::read(global, &config, &mended)?;

@@ -74,8 +74,12 @@ fn conversation(global: &Global, args: &Restore, archive: &Archive) -> Done {
         return Err(Failure::configuration(message));
     }
     let bytes = session::bytes(&args.what)?;
-    let session = args.archiving.name.as_deref();
-    let restored = archive.restore(&bytes, args.pick, session).map_err(|error| {
+    let name = args.archiving.name.as_deref();
+    let pick = match &args.pick {
+        Some(pick) => Some(session::place(pick, &args.what, &bytes)?),
+        None => None,
+    };
+    let restored = archive.restore(&bytes, pick, name).map_err(|error| {
         let failure = archive::failed(&error);
         Failure {
             message: format!("`{}`: {}", session::name(&args.what), failure.message),
@@ -84,7 +88,7 @@ fn conversation(global: &Global, args: &Restore, archive: &Archive) -> Done {
     })?;
     match &args.message {
         None => write(args, restored.text.as_bytes())?,
-        Some(message) => write(args, one(&restored.text, args.pick, message)?.as_bytes())?,
+        Some(message) => write(args, one(&restored.text, pick, message)?.as_bytes())?,
     }
     if !global.quiet {
         for damage in &restored.damage {

@@ -243,6 +243,14 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
+/// Whether a part can be read, by itself.
+pub(crate) fn is_part(part: View<'_>) -> bool {
+    let (texts, pairing) = (&mut Texts::default(), &mut Pairing::default());
+    let rule = ImageRule::from(Format::Gemini.provider());
+    let mut reader = Reader { content: part, index: 0, rule, texts, pairing };
+    reader.part(part, Role::Assistant).is_ok()
+}
+
 fn pointer(value: View<'_>) -> String {
     value.source().pointer(value.index())
 }

@@ -4,7 +4,7 @@ use crate::formats::json::View;
 
 /// What an item is to a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Somebody speaks.
     Message,
     /// What the model thought; what it then did follows.
@@ -21,15 +21,15 @@ pub(super) enum Kind {
 
 /// The fields of an item. Null says what a field that is not there says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields<'a> {
-    pub(super) kind: Option<View<'a>>,
-    pub(super) role: Option<View<'a>>,
-    pub(super) content: Option<View<'a>>,
-    pub(super) id: Option<View<'a>>,
-    pub(super) call_id: Option<View<'a>>,
-    pub(super) name: Option<View<'a>>,
-    pub(super) output: Option<View<'a>>,
-    pub(super) encrypted_content: Option<View<'a>>,
+pub(crate) struct Fields<'a> {
+    pub(crate) kind: Option<View<'a>>,
+    pub(crate) role: Option<View<'a>>,
+    pub(crate) content: Option<View<'a>>,
+    pub(crate) id: Option<View<'a>>,
+    pub(crate) call_id: Option<View<'a>>,
+    pub(crate) name: Option<View<'a>>,
+    pub(crate) output: Option<View<'a>>,
+    pub(crate) encrypted_content: Option<View<'a>>,
     /// In the order of [`ARGUMENTS`].
     arguments: [Option<View<'a>>; ARGUMENTS.len()],
 }
@@ -38,7 +38,7 @@ pub(super) struct Fields<'a> {
 const ARGUMENTS: [&str; 4] = ["arguments", "input", "action", "operation"];
 
 impl<'a> Fields<'a> {
-    pub(super) fn of(item: View<'a>) -> Self {
+    pub(crate) fn of(item: View<'a>) -> Self {
         let [one, two, three, four] = ARGUMENTS;
         let found = item.fields([
             "type",
@@ -61,20 +61,20 @@ impl<'a> Fields<'a> {
     }
 
     /// What the tool is asked, and the field that says it.
-    pub(super) fn arguments(&self) -> Option<(&'static str, View<'a>)> {
+    pub(crate) fn arguments(&self) -> Option<(&'static str, View<'a>)> {
         let named = ARGUMENTS.into_iter().zip(self.arguments);
         named.into_iter().find_map(|(key, value)| Some((key, value?)))
     }
 
     /// The name of a tool whose calls are a kind of item.
-    pub(super) fn built_in(&self) -> Option<String> {
+    pub(crate) fn built_in(&self) -> Option<String> {
         self.kind?.text()?.strip_suffix("_call").map(str::to_owned)
     }
 }
 
 impl Kind {
     /// What an item with these fields is; none, if it is no item.
-    pub(super) fn of(fields: &Fields<'_>) -> Option<Self> {
+    pub(crate) fn of(fields: &Fields<'_>) -> Option<Self> {
         let Some(kind) = fields.kind.and_then(View::text) else {
             return fields.role.filter(|role| role.is_string()).map(|_| Self::Message);
         };

@@ -11,13 +11,13 @@
 mod item;
 mod write;
 
+pub(crate) use item::{Fields, Kind};
 pub(super) use write::{input, items};
 
 use std::collections::HashMap;
 
 use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
-use self::item::{Fields, Kind};
 use super::body::wrong;
 use super::json::{Texts, View, compact};
 use super::pieces::{Piece, Pieces, Run, Slot, Wire, is_said, joined};

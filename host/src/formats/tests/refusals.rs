@@ -45,6 +45,10 @@ fn refusals_say_what_and_where() {
             "the input holds 2 conversations (tau2 simulations); choose one with `ReadOptions::pick`, from 0 to 1",
         ),
         (
+            "{\"id\":\"a\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n{\"task_id\":7,\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}",
+            "the input holds 2 conversations (JSON lines, one conversation a line: `a`, `7`); choose one with `ReadOptions::pick`, from 0 to 1",
+        ),
+        (
             r#"{"messages":"x"}"#,
             "no conversation found: expected an array of messages at `/messages`, found a string",
         ),

@@ -13,7 +13,7 @@ const STARTED: &str = "# aider chat started at ";
 const ASKING: [&str; 4] = ["/ask", "/code", "/architect", "/chat-mode"];
 
 /// Reads a history, whose records are its lines.
-pub(in crate::transcripts) fn read(text: &str, log: &mut Log) {
+pub(in crate::transcripts) fn read(text: &str, log: &mut Log<'_>) {
     let mut chat = Chat { speaker: None, text: String::new(), line: 1 };
     for (place, line) in text.lines().enumerate() {
         let number = place + 1;
@@ -46,7 +46,7 @@ struct Chat {
 }
 
 impl Chat {
-    fn say(&mut self, speaker: Speaker, words: &str, line: usize, log: &mut Log) {
+    fn say(&mut self, speaker: Speaker, words: &str, line: usize, log: &mut Log<'_>) {
         if self.speaker != Some(speaker) {
             self.end(log);
             (self.speaker, self.line) = (Some(speaker), line);
@@ -55,7 +55,7 @@ impl Chat {
         self.text.push('\n');
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut Log<'_>) {
         let text = std::mem::take(&mut self.text);
         let Some(speaker) = self.speaker.take() else { return };
         let text = text.trim_end();
@@ -76,7 +76,7 @@ impl Chat {
 pub(super) struct NoValues;
 
 impl Reader for NoValues {
-    fn value(&mut self, _value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, _value: View<'_>, line: usize, log: &mut Log<'_>) {
         log.skip("value", "it is no line of Markdown", line);
     }
 }

@@ -17,18 +17,22 @@ pub(super) struct Trajectory {
 }
 
 impl Reader for Trajectory {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         for trajectory in records(value) {
-            if value.is_array() && trajectory.get("steps").is_some() {
+            let steps = trajectory.get("steps");
+            if steps.is_some() {
                 log.begin(field(trajectory, "session_id").unwrap_or_default());
             }
-            self.trajectory(trajectory, line, log);
+            match log.is_wanted() {
+                true => self.trajectory(trajectory, line, log),
+                false => log.records += steps.map_or(0, |steps| steps.items().count()),
+            }
         }
     }
 }
 
 impl Trajectory {
-    fn trajectory(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn trajectory(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         let [steps, agent, model, prompt] = value.fields(["steps", "agent", "model", "prompt"]);
         let agents = agent.and_then(|agent| field(agent, "model_name"));
         if let Some(model) = agents.or_else(|| steps.and(model).and_then(View::text)) {
@@ -49,7 +53,7 @@ impl Trajectory {
         }
     }
 
-    fn step(&mut self, step: View<'_>, line: usize, log: &mut Log) {
+    fn step(&mut self, step: View<'_>, line: usize, log: &mut Log<'_>) {
         log.records += 1;
         match field(step, "source").as_deref() {
             Some("agent") => agent(step, line, log),
@@ -61,7 +65,7 @@ impl Trajectory {
     }
 
     /// A step of the older form.
-    fn typed(&mut self, step: View<'_>, line: usize, log: &mut Log) {
+    fn typed(&mut self, step: View<'_>, line: usize, log: &mut Log<'_>) {
         let kind = field(step, "type").unwrap_or_default();
         let reply = Some(format!("reply {}", self.replies));
         let input = number(step, "tokens_in") + number(step, "tokens_cached");
@@ -126,13 +130,13 @@ fn results(step: View<'_>) -> impl Iterator<Item = View<'_>> {
 }
 
 /// What somebody says who makes no calls. What was seen without a call stands behind it.
-fn said(speaker: Speaker, step: View<'_>, line: usize, log: &mut Log) {
+fn said(speaker: Speaker, step: View<'_>, line: usize, log: &mut Log<'_>) {
     let mut parts = content_parts(step.get("message"));
     parts.extend(results(step).flat_map(|seen| result(seen.get("content"))));
     log.push(Entry::new(speaker, parts, line));
 }
 
-fn agent(step: View<'_>, line: usize, log: &mut Log) {
+fn agent(step: View<'_>, line: usize, log: &mut Log<'_>) {
     let [message, reasoning, calls, metrics, model] =
         step.fields(["message", "reasoning_content", "tool_calls", "metrics", "model_name"]);
     if let Some(model) = model.and_then(View::string) {

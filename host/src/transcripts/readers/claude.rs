@@ -38,11 +38,11 @@ impl Session {
 }
 
 impl Reader for Session {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         records(value).for_each(|record| self.record(record, line, log));
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut Log<'_>) {
         if log.entries.is_empty() && log.cuts.iter().all(|cut| cut.summary.is_none()) {
             std::mem::take(&mut self.side).into_iter().for_each(|entry| log.push(entry));
         } else {
@@ -59,9 +59,13 @@ impl Reader for Session {
 }
 
 impl Session {
-    fn record(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn record(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         log.format = Some(Format::Anthropic);
         let kind = field(value, "type").unwrap_or_default();
+        self.settle(value, &kind, log);
+        if !log.is_wanted() {
+            return;
+        }
         let first = log.entries.len();
         let turn = match &*kind {
             "user" | "assistant" => self.message(value, &kind, line, log),
@@ -85,7 +89,27 @@ impl Session {
         }
     }
 
-    fn message(&mut self, value: View<'_>, kind: &str, line: usize, log: &mut Log) -> Option<Turn> {
+    /// Says whose a record is. What is printed may be of several sessions; a file of a session has records of those that
+    /// it goes on from, and of others only if they were put together: then a person begins anew.
+    fn settle(&self, value: View<'_>, kind: &str, log: &mut Log<'_>) {
+        let [of_session, of_stream, message, parent, before] =
+            value.fields(["sessionId", "session_id", "message", "parentUuid", "logicalParentUuid"]);
+        let inner = || message.and_then(|message| message.get("session_id"));
+        let name = if self.is_stream { of_stream.or_else(inner) } else { of_session };
+        let Some(name) = name.and_then(View::text) else { return };
+        let is_message = matches!(kind, "user" | "assistant");
+        let is_first = [parent, before].iter().flatten().all(|parent| parent.is_null());
+        let is_side = value.get("isSidechain").and_then(View::bool) == Some(true);
+        log.within(&name, is_message && (self.is_stream || (is_first && !is_side)));
+    }
+
+    fn message(
+        &mut self,
+        value: View<'_>,
+        kind: &str,
+        line: usize,
+        log: &mut Log<'_>,
+    ) -> Option<Turn> {
         let flag = |key: &str| value.get(key).and_then(View::bool).unwrap_or(false);
         let Some(message) = value.get("message").filter(|message| message.is_object()) else {
             log.skip(kind, "it has no message", line);
@@ -134,7 +158,7 @@ impl Session {
         })
     }
 
-    fn system(&self, value: View<'_>, line: usize, log: &mut Log) {
+    fn system(&self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         // Logs that wrap each event have all but the type in `message`.
         let inner = value.get("message").filter(|message| message.is_object());
         let event = inner.filter(|_| value.get("subtype").is_none()).unwrap_or(value);
@@ -182,7 +206,7 @@ fn tell(cut: &mut Cut, meta: Option<View<'_>>) {
 }
 
 /// Whether a message of a stream is what the compaction just before left.
-fn is_continuation(message: View<'_>, log: &Log) -> bool {
+fn is_continuation(message: View<'_>, log: &Log<'_>) -> bool {
     let is_next =
         log.cuts.last().is_some_and(|cut| cut.summary.is_none() && cut.at == log.entries.len());
     let content = message.get("content");
@@ -192,7 +216,7 @@ fn is_continuation(message: View<'_>, log: &Log) -> bool {
 }
 
 /// Takes the summary of the compaction just before, or of one that the log tells by its summary alone.
-fn summary(message: View<'_>, line: usize, log: &mut Log) {
+fn summary(message: View<'_>, line: usize, log: &mut Log<'_>) {
     let parts = content_parts(message.get("content"));
     let before = log.entries.len();
     let entry = Entry::new(Speaker::User, parts, line);
@@ -211,7 +235,7 @@ fn summary(message: View<'_>, line: usize, log: &mut Log) {
 }
 
 /// The entries of a message: results by themselves, then the rest.
-fn entries(message: View<'_>, speaker: Speaker, line: usize, log: &mut Log) -> Vec<Entry> {
+fn entries(message: View<'_>, speaker: Speaker, line: usize, log: &mut Log<'_>) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut parts = Vec::new();
     let content = message.get("content");
@@ -291,7 +315,7 @@ fn part(block: View<'_>) -> Option<Part> {
         }
         _ => Block::Other,
     };
-    Some(Part::Block { raw: block.raw().to_owned(), kind })
+    Some(Part::block(block, kind, Format::Anthropic))
 }
 
 /// Whether a result may hold it: a text, or blocks.

@@ -14,7 +14,7 @@ const ENVIRONMENT: &str = "<environment_details>";
 pub(super) struct History;
 
 impl Reader for History {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         log.format = Some(Format::Anthropic);
         // The calls of the message before, with their names.
         let mut open: Vec<(String, String)> = Vec::new();
@@ -31,7 +31,7 @@ impl Reader for History {
     }
 }
 
-fn assistant(message: View<'_>, line: usize, log: &mut Log) -> Vec<(String, String)> {
+fn assistant(message: View<'_>, line: usize, log: &mut Log<'_>) -> Vec<(String, String)> {
     let [content, info, metrics] = message.fields(["content", "modelInfo", "metrics"]);
     if let Some(model) = info.and_then(|info| field(info, "modelId")) {
         log.model = Some(model.into_owned());
@@ -70,7 +70,7 @@ fn assistant(message: View<'_>, line: usize, log: &mut Log) -> Vec<(String, Stri
     calls
 }
 
-fn user(message: View<'_>, mut open: Vec<(String, String)>, line: usize, log: &mut Log) {
+fn user(message: View<'_>, mut open: Vec<(String, String)>, line: usize, log: &mut Log<'_>) {
     let content = message.get("content");
     let mut said = content_parts(content.filter(|content| content.is_string()));
     let mut results: Vec<(String, Vec<Part>)> = Vec::new();

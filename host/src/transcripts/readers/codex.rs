@@ -1,22 +1,19 @@
 //! Rollouts of Codex, and what its app server notifies of.
 //!
 //! A rollout holds the items of the Responses API, and beside them events that say the same again for
-//! those who watch. The items count. Of the app server's notifications, `item/completed` has each item
-//! whole; a call and its result are one there.
+//! those who watch. The items count, each as it is: what is encrypted in them, their provider can read. Of
+//! the app server's notifications, `item/completed` has each item whole; a call and its result are one there.
 
 use super::{Reader, field, number, owned};
-use crate::formats::Usage;
 use crate::formats::json::{View, quote};
+use crate::formats::{Format, ItemFields, ItemKind, Usage, is_item};
 use crate::transcripts::entry::{
-    Answer, Call, Entry, Json, Part, Speaker, arguments, content_parts, is_blank, joined, one_line,
+    Answer, Block, Call, Entry, Part, Speaker, arguments, content_parts, is_blank, one_line,
 };
 use crate::transcripts::log::{Cut, Hidden, Log};
 
 /// So many entries may stand between a reply and its count: the results of its calls.
 const MOST_SINCE_REPLY: usize = 256;
-
-/// Why what is encrypted is passed over.
-const ENCRYPTED: &str = "only the provider can read it, beside items of its own";
 
 /// Reads a rollout.
 #[derive(Default)]
@@ -27,7 +24,8 @@ pub(super) struct Rollout {
 }
 
 impl Reader for Rollout {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
+        log.format = Some(Format::OpenaiResponses);
         let [kind, payload, message, method] =
             value.fields(["type", "payload", "message", "method"]);
         let notification = message.filter(|message| message.get("method").is_some());
@@ -62,14 +60,21 @@ impl Reader for Rollout {
 }
 
 impl Rollout {
-    fn item(&mut self, item: View<'_>, line: usize, log: &mut Log) {
-        if let Some(entry) = self.items.entry(item, line, log) {
+    fn item(&mut self, item: View<'_>, line: usize, log: &mut Log<'_>) {
+        let Some(entry) = self.items.entry(item, line, log) else { return };
+        if !entry.parts.iter().any(Part::is_compaction) {
             log.push(entry);
+            return;
         }
+        let at = log.entries.len();
+        let mut cut = Cut::new(line, at, Hidden::Before(at));
+        cut.tokens_before = self.counted.map(|usage| usage.total());
+        cut.summary = Some((at, vec![entry]));
+        log.cut(cut);
     }
 
     /// Notes what the provider counted for the newest reply, which is among the newest entries.
-    fn count(&mut self, input: u64, output: u64, log: &mut Log) {
+    fn count(&mut self, input: u64, output: u64, log: &mut Log<'_>) {
         if input == 0 {
             return;
         }
@@ -82,7 +87,7 @@ impl Rollout {
         }
     }
 
-    fn event(&mut self, event: View<'_>, line: usize, log: &mut Log) {
+    fn event(&mut self, event: View<'_>, line: usize, log: &mut Log<'_>) {
         let kind = field(event, "type").unwrap_or_default();
         let info = event.get("info").filter(|_| kind == "token_count");
         if let Some(last) = info.and_then(|info| info.get("last_token_usage")) {
@@ -99,7 +104,7 @@ impl Rollout {
     }
 
     /// All that is in the context from here on, in the place of what was.
-    fn compacted(&mut self, payload: View<'_>, line: usize, log: &mut Log) {
+    fn compacted(&mut self, payload: View<'_>, line: usize, log: &mut Log<'_>) {
         let at = log.entries.len();
         let mut cut = Cut::new(line, at, Hidden::Before(at));
         let history = payload.get("replacement_history").filter(|history| history.is_array());
@@ -122,12 +127,18 @@ impl Rollout {
         log.cut(cut);
     }
 
-    fn notification(&mut self, notification: View<'_>, line: usize, log: &mut Log) {
+    fn notification(&mut self, notification: View<'_>, line: usize, log: &mut Log<'_>) {
         let method = field(notification, "method").unwrap_or_default();
         let Some(params) = notification.get("params") else {
             log.skip(&method, "there is nothing in it", line);
             return;
         };
+        if let Some(thread) = field(params, "threadId") {
+            log.within(&thread, method == "item/completed");
+        }
+        if !log.is_wanted() {
+            return;
+        }
         match &*method {
             "item/completed" => match params.get("item") {
                 Some(item) => self.completed(item, line, log),
@@ -148,7 +159,7 @@ impl Rollout {
         }
     }
 
-    fn completed(&mut self, item: View<'_>, line: usize, log: &mut Log) {
+    fn completed(&mut self, item: View<'_>, line: usize, log: &mut Log<'_>) {
         let kind = field(item, "type").unwrap_or_default();
         let text = |key: &str| {
             item.get(key).filter(|text| text.is_string()).map(|text| text.raw().to_owned())
@@ -164,15 +175,9 @@ impl Rollout {
                 return;
             }
             "reasoning" => {
-                let texts = item.get("summary").into_iter().flat_map(View::items);
-                let texts = texts.filter(|text| text.is_string()).map(|text| text.raw().to_owned());
-                let texts: Vec<Json> = texts.collect();
-                match texts.is_empty() {
-                    true => log.skip("reasoning", "only the provider can read it", line),
-                    false => log.push(self.items.reply(
-                        vec![Part::Thought { text: joined(&texts), signature: None }],
-                        line,
-                    )),
+                match thoughts(item) {
+                    Some(part) => log.push(self.items.reply(vec![part], line)),
+                    None => log.skip("reasoning", "there is nothing in it", line),
                 }
                 return;
             }
@@ -220,7 +225,26 @@ impl Rollout {
     }
 }
 
-fn session(meta: View<'_>, line: usize, log: &mut Log) {
+/// What the model thought, as an item: the app server has its texts alone.
+fn thoughts(item: View<'_>) -> Option<Part> {
+    let list = |key: &str, kind: &str| {
+        let texts = item.get(key).into_iter().flat_map(View::items);
+        let texts = texts.filter(|text| text.is_string() && !is_blank(text.raw()));
+        let parts = texts.map(|text| format!("{{\"type\":\"{kind}\",\"text\":{}}}", text.raw()));
+        parts.collect::<Vec<_>>().join(",")
+    };
+    let (summary, content) = (list("summary", "summary_text"), list("content", "reasoning_text"));
+    let raw = match content.is_empty() {
+        true if summary.is_empty() => return None,
+        true => format!("{{\"type\":\"reasoning\",\"summary\":[{summary}]}}"),
+        false => {
+            format!("{{\"type\":\"reasoning\",\"summary\":[{summary}],\"content\":[{content}]}}")
+        }
+    };
+    Some(Part::Block { raw, kind: Block::Thought, of: Format::OpenaiResponses })
+}
+
+fn session(meta: View<'_>, line: usize, log: &mut Log<'_>) {
     let base = meta.get("base_instructions").and_then(|base| base.get("text"));
     let text = base.or_else(|| meta.get("instructions"));
     if let Some(text) = text.filter(|text| text.is_string() && !is_blank(text.raw())) {
@@ -241,70 +265,128 @@ impl Items {
             .of_reply(Some(format!("reply {}", self.replies)))
     }
 
-    fn entry(&mut self, item: View<'_>, line: usize, log: &mut Log) -> Option<Entry> {
-        let kind = field(item, "type");
-        let has_role = item.get("role").is_some();
-        let kind = kind.unwrap_or(if has_role { "message".into() } else { "".into() });
-        Some(match &*kind {
-            "message" => self.message(item, line),
-            "reasoning" => {
-                let texts = item.get("summary").into_iter().flat_map(View::items);
-                let texts =
-                    texts.filter_map(|part| part.get("text")).filter(|text| text.is_string());
-                let texts: Vec<Json> = texts.map(|text| text.raw().to_owned()).collect();
-                // The summary is all that anybody else can read of it.
-                if item.get("encrypted_content").is_some_and(|content| !content.is_null()) {
-                    log.skip("encrypted_content", ENCRYPTED, line);
-                }
-                if texts.is_empty() {
-                    log.skip("reasoning", "only the provider can read it", line);
-                    return None;
-                }
-                self.reply(vec![Part::Thought { text: joined(&texts), signature: None }], line)
+    /// An item as it is, or what can be saved of one that no provider would take.
+    fn entry(&mut self, item: View<'_>, line: usize, log: &mut Log<'_>) -> Option<Entry> {
+        let fields = ItemFields::of(item);
+        let name = fields.kind.and_then(View::text).unwrap_or_default();
+        let Some(kind) = ItemKind::of(&fields) else {
+            log.skip("record", "it has no place in the request", line);
+            return None;
+        };
+        let as_it_is = |kind| Part::block(item, kind, Format::OpenaiResponses);
+        let is_sound = || is_item(item);
+        match kind {
+            ItemKind::Message => Some(self.message(item, &fields, line, log)),
+            ItemKind::Reasoning if !is_sound() => {
+                log.skip("reasoning", "its thoughts are no text", line);
+                None
             }
-            "function_call" | "custom_tool_call" | "local_shell_call" => {
-                let [id, name, given, input, action] =
-                    item.fields(["call_id", "name", "arguments", "input", "action"]);
-                let Some(id) = id.and_then(View::string) else {
-                    log.problem(line, format!("passed over a `{kind}` without a `call_id`"));
+            ItemKind::Reasoning if !holds_thoughts(item) => {
+                log.skip("reasoning", "there is nothing in it", line);
+                None
+            }
+            ItemKind::Reasoning => Some(self.reply(vec![as_it_is(Block::Thought)], line)),
+            ItemKind::Call | ItemKind::Output => {
+                let Some(id) = fields.call_id.and_then(View::string) else {
+                    log.problem(line, format!("passed over a `{name}` without a `call_id`"));
                     return None;
                 };
-                let name = name.filter(|name| name.is_string());
-                let name = name.map_or_else(|| quote("local_shell"), |name| name.raw().to_owned());
-                let arguments = arguments(given.or(input).or(action));
-                self.reply(vec![Part::Call(Call { id, name, arguments })], line)
+                Some(match kind {
+                    ItemKind::Call => {
+                        let is_sound = is_sound() && is_asked_well(&name, &fields);
+                        let part = match is_sound {
+                            true => as_it_is(Block::Call(id)),
+                            false => called(id, &fields),
+                        };
+                        self.reply(vec![part], line)
+                    }
+                    _ => {
+                        self.replies += 1;
+                        let part = match is_sound() {
+                            true => as_it_is(Block::Result(id)),
+                            false => {
+                                let content = content_parts(fields.output);
+                                Part::Result(Answer { call: id, content, is_error: false })
+                            }
+                        };
+                        Entry::new(Speaker::Tool, vec![part], line)
+                    }
+                })
             }
-            "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
+            ItemKind::Compaction => {
                 self.replies += 1;
-                let [id, output] = item.fields(["call_id", "output"]);
-                let Some(id) = id.and_then(View::string) else {
-                    log.problem(line, format!("passed over a `{kind}` without a `call_id`"));
-                    return None;
-                };
-                let answer = Answer { call: id, content: content_parts(output), is_error: false };
-                Entry::new(Speaker::Tool, vec![Part::Result(answer)], line)
+                Some(Entry::new(Speaker::System, vec![as_it_is(Block::Compaction)], line))
             }
-            "compaction" | "compaction_summary" => {
-                log.problem(line, "passed over a compaction that only the provider can read");
-                log.skip(&kind, ENCRYPTED, line);
-                return None;
+            // What the provider's own tools did. Codex keeps items of its own that it does not send.
+            ItemKind::Trace if name.ends_with("_call") || name.ends_with("_output") => {
+                Some(self.reply(vec![as_it_is(Block::Other)], line))
             }
-            other => {
-                log.skip(other, "it has no place in the request", line);
-                return None;
+            ItemKind::Trace => {
+                log.skip(&name, "it has no place in the request", line);
+                None
             }
-        })
+        }
     }
 
-    fn message(&mut self, item: View<'_>, line: usize) -> Entry {
-        let parts = content_parts(item.get("content"));
-        match field(item, "role").as_deref() {
-            Some("assistant") => self.reply(parts, line),
+    fn message(
+        &mut self,
+        item: View<'_>,
+        fields: &ItemFields<'_>,
+        line: usize,
+        log: &mut Log<'_>,
+    ) -> Entry {
+        let role = fields.role.and_then(View::text).unwrap_or_default();
+        let is_known = matches!(&*role, "user" | "assistant" | "system" | "developer");
+        if !is_known {
+            log.problem(line, format!("read a message of the role `{role}` as a user's"));
+        }
+        let parts = match is_known && says_something(fields.content) && is_item(item) {
+            true => vec![Part::block(item, Block::Said, Format::OpenaiResponses)],
+            false => content_parts(fields.content),
+        };
+        match &*role {
+            "assistant" => self.reply(parts, line),
             role => {
                 self.replies += 1;
-                let is_system = matches!(role, Some("system" | "developer"));
+                let is_system = matches!(role, "system" | "developer");
                 Entry::new(if is_system { Speaker::System } else { Speaker::User }, parts, line)
             }
         }
     }
+}
+
+/// Whether a message has more than blank texts in it.
+fn says_something(content: Option<View<'_>>) -> bool {
+    let Some(content) = content else { return false };
+    let is_said = |part: View<'_>| match part.get("text") {
+        Some(text) if text.is_string() => !is_blank(text.raw()),
+        _ => part.is_object(),
+    };
+    match content.is_string() {
+        true => !is_blank(content.raw()),
+        false => content.items().any(is_said),
+    }
+}
+
+/// Whether there is anything in a reasoning item, readable or not.
+fn holds_thoughts(item: View<'_>) -> bool {
+    let [summary, content, encrypted] = item.fields(["summary", "content", "encrypted_content"]);
+    let holds = |list: Option<View<'_>>| list.is_some_and(|list| list.items().next().is_some());
+    encrypted.is_some_and(View::is_string) || holds(summary) || holds(content)
+}
+
+/// Whether the arguments of a call are what the provider takes: those of functions are text.
+fn is_asked_well(name: &str, fields: &ItemFields<'_>) -> bool {
+    let is_named = fields.name.is_none_or(View::is_string);
+    let is_function = matches!(name, "function_call" | "custom_tool_call");
+    let is_text = fields.arguments().is_some_and(|(_, given)| given.is_string());
+    is_named && (!is_function || (is_text && fields.name.is_some()))
+}
+
+/// A call of a function, of what there is.
+fn called(id: String, fields: &ItemFields<'_>) -> Part {
+    let name = fields.name.filter(|name| name.is_string());
+    let name = name.map_or_else(|| quote("local_shell"), |name| name.raw().to_owned());
+    let arguments = arguments(fields.arguments().map(|(_, given)| given));
+    Part::Call(Call { id, name, arguments })
 }

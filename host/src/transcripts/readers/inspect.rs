@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use super::{Reader, field, number};
 use crate::formats::Usage;
 use crate::formats::json::View;
-use crate::transcripts::entry::{Call, Entry, Json, Part, Speaker, arguments, content_parts};
+use crate::transcripts::entry::{
+    Call, Entry, Json, Part, Speaker, arguments, content_parts, text_part,
+};
 use crate::transcripts::log::Log;
 
 /// How a text begins that stands elsewhere.
@@ -20,7 +22,7 @@ const ATTACHED_STRING: &str = "\"attachment://";
 pub(super) struct Eval;
 
 impl Reader for Eval {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         let model = value.get("eval").and_then(|eval| field(eval, "model"));
         let samples = value.get("samples").filter(|samples| samples.is_array());
         let Some(samples) = samples else {
@@ -38,7 +40,7 @@ impl Reader for Eval {
     }
 }
 
-fn read(sample: View<'_>, line: usize, log: &mut Log) {
+fn read(sample: View<'_>, line: usize, log: &mut Log<'_>) {
     let attached = sample.get("attachments").into_iter().flat_map(View::members);
     let attached: HashMap<String, Json> = attached
         .filter_map(|(key, text)| {
@@ -76,6 +78,8 @@ fn entry(message: View<'_>, line: usize) -> Result<Entry, (&'static str, &'stati
         Some("tool") => {
             let id = id.and_then(View::string).ok_or(("tool", "it names no call"))?;
             let is_error = error.is_some_and(|error| !error.is_null());
+            // What the model is told of a tool that failed.
+            parts.extend(error.and_then(|error| text_part(error.get("message"))));
             return Ok(Entry::result(id, parts, is_error, line));
         }
         _ => return Err(("message", "it is of no role that is sent")),

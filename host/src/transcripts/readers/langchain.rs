@@ -5,26 +5,30 @@
 use super::{Reader, field, number, records};
 use crate::formats::Usage;
 use crate::formats::json::View;
-use crate::transcripts::entry::{Call, Entry, Part, Speaker, arguments, content_parts};
+use crate::transcripts::entry::{Call, Entry, Part, Speaker, arguments, content_parts, is_blank};
 use crate::transcripts::log::Log;
 
 /// Reads a dump.
 pub(super) struct Dump;
 
 impl Reader for Dump {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         let holder = value.get("messages").filter(|list| list.is_array());
         for (place, item) in records(holder.unwrap_or(value)).enumerate() {
             let inner = item.get("messages").filter(|list| list.is_array());
             if item.is_array() || inner.is_some() {
                 log.begin(place.to_string());
             }
-            records(inner.unwrap_or(item)).for_each(|one| message(one, line, log));
+            let messages = records(inner.unwrap_or(item));
+            match log.is_wanted() {
+                true => messages.for_each(|one| message(one, line, log)),
+                false => log.records += messages.count(),
+            }
         }
     }
 }
 
-fn message(value: View<'_>, line: usize, log: &mut Log) {
+fn message(value: View<'_>, line: usize, log: &mut Log<'_>) {
     log.records += 1;
     let class = value.get("id").into_iter().flat_map(View::items).last().and_then(View::text);
     let class = class.unwrap_or_default();
@@ -48,7 +52,7 @@ fn message(value: View<'_>, line: usize, log: &mut Log) {
     }
 }
 
-fn assistant(kwargs: View<'_>, line: usize, log: &mut Log) {
+fn assistant(kwargs: View<'_>, line: usize, log: &mut Log<'_>) {
     let [content, calls, usage, response, more] = kwargs.fields([
         "content",
         "tool_calls",
@@ -87,6 +91,9 @@ fn assistant(kwargs: View<'_>, line: usize, log: &mut Log) {
     parts.extend(said.flat_map(|block| content_parts(Some(block))));
     parts.extend(beside);
     parts.extend(found);
+    if let Some(more) = more {
+        beside_content(more, &mut parts, line, log);
+    }
     let wrong = kwargs.get("invalid_tool_calls").into_iter().flat_map(View::items).count();
     if wrong > 0 {
         log.problem(line, format!("passed over {wrong} calls that LangChain could not read"));
@@ -96,6 +103,23 @@ fn assistant(kwargs: View<'_>, line: usize, log: &mut Log) {
         (input > 0).then(|| Usage { input, output: number(usage, "output_tokens") })
     });
     log.push(Entry::new(Speaker::Assistant, parts, line).with_usage(usage));
+}
+
+/// What a reply says in the fields of its provider: what was thought, and a refusal.
+fn beside_content(more: View<'_>, parts: &mut Vec<Part>, line: usize, log: &mut Log<'_>) {
+    for (key, value) in more.members() {
+        let key = key.text().unwrap_or_default();
+        let is_text = value.is_string() && !is_blank(value.raw());
+        match &*key {
+            "tool_calls" => {}
+            _ if value.is_null() || (value.is_string() && !is_text) => {}
+            "reasoning_content" if is_text && !parts.iter().any(Part::is_thought) => {
+                parts.insert(0, Part::Thought { text: value.raw().to_owned(), signature: None });
+            }
+            "refusal" if is_text => parts.push(Part::Text(value.raw().to_owned())),
+            other => log.skip(other, "it stands beside the message", line),
+        }
+    }
 }
 
 /// Whether a block of the content is a call.

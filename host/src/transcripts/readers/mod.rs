@@ -21,10 +21,10 @@ use crate::formats::json::View;
 /// Reads the records of a log.
 pub(super) trait Reader {
     /// Takes the value that stands in `line`, from 1.
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log);
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>);
 
     /// Takes the end of the log.
-    fn end(&mut self, _log: &mut Log) {}
+    fn end(&mut self, _log: &mut Log<'_>) {}
 }
 
 /// The reader of a kind of log.

@@ -37,12 +37,17 @@ struct Asked {
 }
 
 impl Reader for Export {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         let messages = value.get("messages").filter(|list| list.is_array());
         for message in records(messages.unwrap_or(value)) {
             log.records += 1;
-            if message.get("info").is_some() {
-                self.message(message, line, log);
+            if let Some(info) = message.get("info") {
+                if let Some(session) = field(info, "sessionID") {
+                    log.within(&session, true);
+                }
+                if log.is_wanted() {
+                    self.message(message, line, log);
+                }
                 continue;
             }
             self.rows += 1;
@@ -51,7 +56,7 @@ impl Reader for Export {
         }
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut Log<'_>) {
         self.give_up(log);
         if self.rows > 0 && log.entries.is_empty() {
             log.unreadable = Some(
@@ -64,7 +69,7 @@ impl Reader for Export {
 }
 
 impl Export {
-    fn message(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn message(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         let Some(info) = value.get("info") else { return };
         if let Some(id) = field(info, "id") {
             self.first.insert(id.into_owned(), log.entries.len());
@@ -78,7 +83,7 @@ impl Export {
         }
     }
 
-    fn user<'a>(&mut self, parts: impl Iterator<Item = View<'a>>, line: usize, log: &mut Log) {
+    fn user<'a>(&mut self, parts: impl Iterator<Item = View<'a>>, line: usize, log: &mut Log<'_>) {
         self.give_up(log);
         let mut said = Vec::new();
         let mut asked = None;
@@ -117,7 +122,7 @@ impl Export {
     }
 
     /// A compaction that no summary came of.
-    fn give_up(&mut self, log: &mut Log) {
+    fn give_up(&mut self, log: &mut Log<'_>) {
         if let Some(asked) = self.asked.take() {
             log.skip("compaction", "no summary came of it", asked.line);
         }
@@ -128,7 +133,7 @@ impl Export {
         info: View<'_>,
         parts: impl Iterator<Item = View<'a>>,
         line: usize,
-        log: &mut Log,
+        log: &mut Log<'_>,
     ) {
         if let Some(model) = field(info, "modelID") {
             log.model = Some(model.into_owned());
@@ -167,7 +172,7 @@ impl Export {
     }
 
     /// Takes the summary that was asked for in the message before.
-    fn summary(&mut self, usage: Option<Usage>, steps: Vec<Said>, line: usize, log: &mut Log) {
+    fn summary(&mut self, usage: Option<Usage>, steps: Vec<Said>, line: usize, log: &mut Log<'_>) {
         let parts: Vec<Part> = steps.into_iter().flat_map(|step| step.parts).collect();
         let Some(asked) = self.asked.take() else {
             log.push(Entry::new(Speaker::Assistant, parts, line).with_usage(usage));
@@ -200,7 +205,7 @@ impl Said {
         (!said.parts.is_empty()).then_some(said)
     }
 
-    fn part(&mut self, kind: Option<&str>, part: View<'_>, line: usize, log: &mut Log) {
+    fn part(&mut self, kind: Option<&str>, part: View<'_>, line: usize, log: &mut Log<'_>) {
         match kind {
             Some("text") => self.parts.extend(text_part(part.get("text"))),
             Some("reasoning") => {
@@ -219,7 +224,7 @@ impl Said {
         }
     }
 
-    fn tool(&mut self, part: View<'_>, line: usize, log: &mut Log) {
+    fn tool(&mut self, part: View<'_>, line: usize, log: &mut Log<'_>) {
         let [id, name, state] = part.fields(["callID", "tool", "state"]);
         let (Some(id), Some(name)) =
             (id.and_then(View::string), name.filter(|name| name.is_string()))

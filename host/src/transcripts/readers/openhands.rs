@@ -9,7 +9,7 @@ use super::{Reader, field, number, owned, records};
 use crate::formats::Usage;
 use crate::formats::json::{View, compact, quote};
 use crate::transcripts::entry::{
-    Call, Entry, Part, Speaker, arguments, content_parts, is_blank, text_part,
+    Call, Entry, Image, Part, Speaker, arguments, content_parts, is_blank, text_part,
 };
 use crate::transcripts::log::{Cut, Hidden, Log};
 
@@ -31,7 +31,7 @@ pub(super) struct Events {
 }
 
 impl Reader for Events {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         if let Some(history) = value.get("history").filter(|history| history.is_array()) {
             *self = Self::default();
             log.begin(name(value, log));
@@ -44,13 +44,13 @@ impl Reader for Events {
 
 impl Events {
     /// An event or a list of them, in which an action and its observation may be a pair.
-    fn events(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn events(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         for event in records(value).flat_map(records) {
             self.event(event, line, log);
         }
     }
 
-    fn event(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn event(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         log.records += 1;
         let first = log.entries.len();
         let [id, action, observation] = value.fields(["id", "action", "observation"]);
@@ -67,14 +67,14 @@ impl Events {
 }
 
 /// What an evaluation calls a session.
-fn name(value: View<'_>, log: &Log) -> String {
+fn name(value: View<'_>, log: &Log<'_>) -> String {
     let issue = || value.get("issue").map(|issue| format!("issue {}", number(issue, "number")));
     let id = owned(value, "instance_id");
     id.or_else(issue).unwrap_or_else(|| log.names().len().to_string())
 }
 
 impl Events {
-    fn action(&mut self, action: &str, event: View<'_>, line: usize, log: &mut Log) {
+    fn action(&mut self, action: &str, event: View<'_>, line: usize, log: &mut Log<'_>) {
         // Older events hold the arguments beside the name of the action.
         let args = event.get("args").unwrap_or(event);
         let source = field(event, "source").unwrap_or_default();
@@ -93,9 +93,12 @@ impl Events {
                 let mut parts = content_parts(args.get("content"));
                 let images = args.get("image_urls").or_else(|| args.get("images_urls"));
                 let images = images.into_iter().flat_map(View::items);
-                parts.extend(
-                    images.filter_map(crate::transcripts::entry::Image::at).map(Part::Image),
-                );
+                parts.extend(images.map(|url| match Image::at(url) {
+                    Some(image) => Part::Image(image),
+                    None => {
+                        Part::PassedOver { kind: "image_urls".to_owned(), why: "it has no image" }
+                    }
+                }));
                 let usage = is_agent.then(|| usage(event, log)).flatten();
                 log.push(Entry::new(speaker, parts, line).with_usage(usage));
             }
@@ -117,7 +120,14 @@ impl Events {
         }
     }
 
-    fn call(&mut self, action: &str, args: View<'_>, event: View<'_>, line: usize, log: &mut Log) {
+    fn call(
+        &mut self,
+        action: &str,
+        args: View<'_>,
+        event: View<'_>,
+        line: usize,
+        log: &mut Log<'_>,
+    ) {
         self.count += 1;
         let meta = event.get("tool_call_metadata").filter(|meta| meta.is_object());
         let response = meta.and_then(|meta| meta.get("model_response"));
@@ -141,6 +151,11 @@ impl Events {
             response.and_then(|response| field(response, "id")).map(std::borrow::Cow::into_owned);
         let is_first =
             reply.is_none() || log.entries.iter().rev().take(64).all(|entry| entry.reply != reply);
+        for key in ["reasoning_content", "thinking_blocks"].into_iter().filter(|_| is_first) {
+            if said.and_then(|said| said.get(key)).is_some_and(|thought| !thought.is_null()) {
+                log.skip(key, "its agent does not send it again", line);
+            }
+        }
         let mut parts = if is_first { text } else { Vec::new() };
         parts.push(Part::Call(Call { id: id.clone(), name, arguments }));
         let usage = usage(event, log);
@@ -151,7 +166,7 @@ impl Events {
         self.newest = Some(id);
     }
 
-    fn observation(&mut self, kind: &str, event: View<'_>, line: usize, log: &mut Log) {
+    fn observation(&mut self, kind: &str, event: View<'_>, line: usize, log: &mut Log<'_>) {
         let cause = event.get("cause").and_then(View::u64);
         let by_cause = cause.and_then(|cause| self.calls.get(&cause).cloned());
         let meta = event.get("tool_call_metadata").filter(|meta| meta.is_object());
@@ -159,6 +174,7 @@ impl Events {
             meta.and_then(|meta| field(meta, "tool_call_id")).map(std::borrow::Cow::into_owned);
         let has_ids = event.get("id").is_some();
         let call = by_cause.or(named).or_else(|| self.newest.take().filter(|_| !has_ids));
+        shown(event, line, log);
         let is_filler = matches!(kind, "agent_state_changed" | "null" | "recall" | "condense");
         match call {
             Some(call) if !is_filler => {
@@ -175,7 +191,7 @@ impl Events {
         }
     }
 
-    fn condensation(&mut self, args: View<'_>, line: usize, log: &mut Log) {
+    fn condensation(&mut self, args: View<'_>, line: usize, log: &mut Log<'_>) {
         let at = log.entries.len();
         let [ids, start, end, summary] = args.fields([
             "forgotten_event_ids",
@@ -197,6 +213,18 @@ impl Events {
         let place = self.place.into_iter().chain(hides.first().copied()).min();
         self.place = place;
         log.cut(condensed(line, at, hides, place, summary));
+    }
+}
+
+/// Tells of what an observation shows: whether the model can see is a setting of the agent.
+fn shown(event: View<'_>, line: usize, log: &mut Log<'_>) {
+    let is_image = |value: View<'_>| value.text().is_some_and(|text| text.starts_with("data:"));
+    for (key, value) in event.get("extras").into_iter().flat_map(View::members) {
+        let images = value.items().filter(|item| is_image(*item)).count();
+        for _ in 0..images + usize::from(is_image(value)) {
+            let key = key.text().unwrap_or_default();
+            log.skip(&key, "the log does not tell whether the model saw it", line);
+        }
     }
 }
 
@@ -249,7 +277,7 @@ fn own_arguments(args: View<'_>) -> String {
     format!("{{{}}}", kept.collect::<Vec<_>>().join(","))
 }
 
-fn usage(event: View<'_>, log: &mut Log) -> Option<Usage> {
+fn usage(event: View<'_>, log: &mut Log<'_>) -> Option<Usage> {
     let response = event.get("tool_call_metadata")?.get("model_response")?;
     if let Some(model) = field(response, "model") {
         log.model = Some(model.into_owned());

@@ -20,21 +20,21 @@ pub(super) struct Events {
 }
 
 impl Reader for Events {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         records(value).for_each(|event| self.event(event, line, log));
     }
 }
 
 impl Events {
-    fn event(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn event(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         log.records += 1;
         let first = log.entries.len();
         let kind = field(value, "kind").unwrap_or_default();
         match &*kind {
-            "SystemPromptEvent" => system(value, log),
+            "SystemPromptEvent" => system(value, line, log),
             // The newest system prompt is the one that is sent.
             "SystemPromptUpdateEvent" => {
-                system(value, log);
+                system(value, line, log);
                 log.skip(&kind, "it stands in the place of the system prompt before", line);
             }
             "MessageEvent" => message(value, line, log),
@@ -51,7 +51,7 @@ impl Events {
         }
     }
 
-    fn condensation(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn condensation(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         let at = log.entries.len();
         let [ids, summary] = value.fields(["forgotten_event_ids", "summary"]);
         let ids = ids.into_iter().flat_map(View::items).filter_map(View::text);
@@ -65,7 +65,8 @@ impl Events {
     }
 }
 
-fn system(value: View<'_>, log: &mut Log) {
+fn system(value: View<'_>, line: usize, log: &mut Log<'_>) {
+    log.tools(value.get("tools"), line);
     let texts: Vec<Json> = ["system_prompt", "dynamic_context"]
         .into_iter()
         .filter_map(|key| value.get(key)?.get("text"))
@@ -77,7 +78,7 @@ fn system(value: View<'_>, log: &mut Log) {
     }
 }
 
-fn message(value: View<'_>, line: usize, log: &mut Log) {
+fn message(value: View<'_>, line: usize, log: &mut Log<'_>) {
     let Some(said) = value.get("llm_message") else {
         log.skip("MessageEvent", "there is nothing in it", line);
         return;
@@ -117,7 +118,7 @@ fn passed_over(kind: &str) -> Part {
     Part::PassedOver { kind: kind.to_owned(), why: "only the provider can read it" }
 }
 
-fn action(value: View<'_>, line: usize, log: &mut Log) {
+fn action(value: View<'_>, line: usize, log: &mut Log<'_>) {
     let [id, name, call, thought] =
         value.fields(["tool_call_id", "tool_name", "tool_call", "thought"]);
     let mut parts = thoughts(value);
@@ -136,7 +137,7 @@ fn action(value: View<'_>, line: usize, log: &mut Log) {
     log.push(Entry::new(Speaker::Assistant, parts, line).of_reply(reply));
 }
 
-fn observation(value: View<'_>, line: usize, log: &mut Log) {
+fn observation(value: View<'_>, line: usize, log: &mut Log<'_>) {
     let [id, seen] = value.fields(["tool_call_id", "observation"]);
     let Some(id) = id.and_then(View::string) else {
         log.skip("ObservationEvent", "it names no call", line);
@@ -147,7 +148,7 @@ fn observation(value: View<'_>, line: usize, log: &mut Log) {
     log.push(Entry::result(id, content, is_error, line));
 }
 
-fn failed(value: View<'_>, line: usize, log: &mut Log, key: &str) {
+fn failed(value: View<'_>, line: usize, log: &mut Log<'_>, key: &str) {
     match value.get("tool_call_id").and_then(View::string) {
         Some(id) => {
             let content = content_parts(value.get(key));

@@ -28,10 +28,16 @@ pub(super) struct Session {
 }
 
 impl Reader for Session {
-    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn value(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
+        let kind = field(value, "type").unwrap_or_default();
+        if kind == "session" {
+            log.begin(field(value, "id").unwrap_or_default());
+        }
+        if !log.is_wanted() {
+            return;
+        }
         let place = self.before.len();
         self.before.push(log.entries.len());
-        let kind = field(value, "type").unwrap_or_default();
         if let Some(id) = field(value, "id").filter(|_| kind != "session") {
             let parent = owned(value, "parentId");
             self.newest = Some(id.clone().into_owned());
@@ -61,13 +67,13 @@ impl Reader for Session {
         }
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut Log<'_>) {
         self.rewind(log);
     }
 }
 
 impl Session {
-    fn message(&mut self, message: View<'_>, line: usize, log: &mut Log) {
+    fn message(&mut self, message: View<'_>, line: usize, log: &mut Log<'_>) {
         let [role, content, id, is_error, command, output, excluded] = message.fields([
             "role",
             "content",
@@ -101,7 +107,7 @@ impl Session {
         }
     }
 
-    fn compaction(&mut self, value: View<'_>, line: usize, log: &mut Log) {
+    fn compaction(&mut self, value: View<'_>, line: usize, log: &mut Log<'_>) {
         let at = log.entries.len();
         let [summary, index, id, tokens] =
             value.fields(["summary", "firstKeptEntryIndex", "firstKeptEntryId", "tokensBefore"]);
@@ -130,7 +136,7 @@ impl Session {
     }
 
     /// Where the log is a tree: what is on no branch that leads to the newest record was taken back.
-    fn rewind(&self, log: &mut Log) {
+    fn rewind(&self, log: &mut Log<'_>) {
         let is_tree = self.ids.values().any(|(_, parent)| parent.is_some());
         let Some(mut at) = self.newest.as_ref().filter(|_| is_tree) else { return };
         let mut is_on = vec![false; self.before.len()];
@@ -152,11 +158,11 @@ impl Session {
     }
 }
 
-fn assistant(message: View<'_>, content: Option<View<'_>>, line: usize, log: &mut Log) {
+fn assistant(message: View<'_>, content: Option<View<'_>>, line: usize, log: &mut Log<'_>) {
     if let Some(model) = field(message, "model") {
         log.model = Some(model.into_owned());
     }
-    let mut parts = Vec::new();
+    let mut parts = content_parts(content.filter(|content| !content.is_array()));
     for block in content.into_iter().flat_map(View::items) {
         let [kind, text, thinking, signature, id, name, given] = block.fields([
             "type",

@@ -1,7 +1,9 @@
 //! Writing messages as the request that an agent would have sent next.
 
 mod anthropic;
+mod gemini;
 mod openai_chat;
+mod responses;
 
 use std::ops::Range;
 
@@ -47,11 +49,13 @@ pub(super) struct Beside {
 
 /// The request of `messages` in the format that has a place for what they hold.
 pub(super) fn request(messages: Vec<Message>, beside: Beside) -> Request {
-    let mut parts = messages.iter().flat_map(|message| &message.parts);
-    let is_anthropic = beside.format == Some(Format::Anthropic) || parts.any(Part::wants_anthropic);
-    match is_anthropic {
-        true => anthropic::request(messages, beside),
-        false => openai_chat::request(messages, beside),
+    let wanted = || messages.iter().flat_map(|message| &message.parts).any(Part::wants_anthropic);
+    match beside.format {
+        Some(Format::OpenaiResponses) => responses::request(messages, beside),
+        Some(Format::Gemini) => gemini::request(messages, beside),
+        Some(Format::Anthropic) => anthropic::request(messages, beside),
+        _ if wanted() => anthropic::request(messages, beside),
+        _ => openai_chat::request(messages, beside),
     }
 }
 
@@ -77,11 +81,16 @@ impl List {
         Self { text, reports: Vec::new(), entries: Vec::new() }
     }
 
+    /// Begins an element.
+    fn element(&mut self, entry: usize) {
+        self.text.push_str(if self.entries.is_empty() { "\n" } else { ",\n" });
+        self.entries.push(entry);
+    }
+
     /// Begins a message, up to its content.
     fn message(&mut self, role: &str, entry: usize) {
-        self.text.push_str(if self.entries.is_empty() { "\n" } else { ",\n" });
+        self.element(entry);
         self.text.push_str(&format!("{{\"role\":\"{role}\""));
-        self.entries.push(entry);
     }
 
     fn report(&mut self, message: &Message) {

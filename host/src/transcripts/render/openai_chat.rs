@@ -124,7 +124,8 @@ fn elements<'a>(parts: impl Iterator<Item = &'a Part>, out: &mut String) {
     out.push(']');
 }
 
-fn address(image: &Image) -> Json {
+/// The address of an image, which may hold the image itself.
+pub(super) fn address(image: &Image) -> Json {
     match image {
         Image::Url(url) => url.clone(),
         Image::Data { media_type, data } => {

@@ -48,7 +48,7 @@ fn openhands_pairs_by_cause_and_forgets_what_was_condensed() {
 fn an_evaluation_of_openhands_has_a_session_in_each_line_and_calls_without_ids() {
     let name = "openhands-output.jsonl";
     let error = read(sample(name).as_slice(), &Options::default()).unwrap_err();
-    insta::assert_snapshot!(error, @"the openhands log holds 2 conversations (`issue 5`, `issue 7`); choose one with `Options::pick`, from 0 to 1");
+    insta::assert_snapshot!(error, @"the openhands log holds 2 conversations (`issue 5`, `issue 7`); choose one with `Options::pick`, from 0 to 1, or by its name");
     let error = read(sample(name).as_slice(), &Options { pick: Some(2), ..Options::default() })
         .unwrap_err();
     insta::assert_snapshot!(error, @"there is no conversation 2: the openhands log holds 2, counted from 0");
@@ -60,7 +60,7 @@ fn an_evaluation_of_openhands_has_a_session_in_each_line_and_calls_without_ids()
         assert_eq!(texts(&document, Role::Assistant), ["First.", "", "All done."]);
         assert_eq!(problems(&transcript), Vec::<String>::new());
         let call = document.conversation().messages()[1].calls().next().unwrap().1.clone();
-        assert_eq!((&*call.name, &*call.arguments), ("run", r#"{"command":"ls"}"#));
+        assert_eq!((&*call.name, &*call.arguments), ("run", r#"{"command":"ls /var/log/app"}"#));
     }
 }
 
@@ -87,7 +87,7 @@ fn inspect_looks_up_what_is_attached() {
     let (transcript, document) = picked(name, 1);
     assert_eq!(texts(&document, Role::System), ["You are an expert."]);
     assert_eq!(texts(&document, Role::User), ["Two?"]);
-    assert_eq!(texts(&document, Role::Tool), ["out", ""]);
+    assert_eq!(texts(&document, Role::Tool), ["out", "m"]);
     let call = document.conversation().messages()[2].calls().next().unwrap().1.clone();
     assert_eq!(call.arguments, r#"{"cmd":"find / -name \"x\""}"#.into());
     let [problem] = transcript.problems() else { panic!("one result that nobody asked for") };
@@ -172,8 +172,19 @@ fn codex_reads_items_and_not_what_is_said_of_them() {
     );
     assert_eq!(texts(&document, Role::Assistant), ["Fixing.", "Fixed."]);
     let patch = document.conversation().messages()[4].calls().nth(1).unwrap().1.clone();
-    assert_eq!(patch.arguments, r#"{"input":"*** Begin Patch"}"#.into());
+    assert_eq!(&*patch.arguments, "*** Begin Patch");
     assert_eq!(transcript.reports()[0].usage.total(), 41_148);
+    // Each item is as it stands in the log, what only its provider can read included.
+    let items =
+        values(&sample(name)).into_iter().filter(|record| record["type"] == "response_item");
+    let items = items.map(|record| record["payload"].clone());
+    let items: Vec<Value> = items.filter(|item| item["type"] != "ghost_snapshot").collect();
+    let request: Value = serde_json::from_str(transcript.request()).unwrap();
+    assert_eq!(request["input"].as_array().unwrap(), &items);
+    assert_eq!(
+        (transcript.format(), &request["instructions"]),
+        (Format::OpenaiResponses, &"You code.".into())
+    );
     let (_, document) = live("codex-old.jsonl");
     assert_eq!(counts(&document), (5, 1, 1));
     assert_eq!(texts(&document, Role::System), ["You code."]);

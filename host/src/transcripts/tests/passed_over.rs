@@ -27,7 +27,6 @@ fn logs() -> Vec<(Kind, String)> {
     let said = format!(r#"[{{"type":"text","text":"go"}},{AUDIO}]"#);
     let seen = format!(r#"[{{"type":"text","text":"seen"}},{AUDIO},{FILE}]"#);
     let lines = |lines: &[String]| lines.join("\n");
-    let codex = |item: String| format!(r#"{{"type":"response_item","payload":{item}}}"#);
     let app = |item: String| {
         format!(r#"{{"message":{{"method":"item/completed","params":{{"item":{item}}}}}}}"#)
     };
@@ -43,14 +42,6 @@ fn logs() -> Vec<(Kind, String)> {
                 format!(r#"{{"type":"message","message":{{"role":"user","content":{said}}}}}"#),
                 r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"f","arguments":{}}]}}"#.to_owned(),
                 format!(r#"{{"type":"message","message":{{"role":"toolResult","toolCallId":"1","content":{seen}}}}}"#),
-            ]),
-        ),
-        (
-            Kind::CodexRollout,
-            lines(&[
-                codex(format!(r#"{{"type":"message","role":"user","content":{said}}}"#)),
-                codex(r#"{"type":"function_call","name":"f","arguments":"{}","call_id":"1"}"#.to_owned()),
-                codex(format!(r#"{{"type":"function_call_output","call_id":"1","output":{seen}}}"#)),
             ]),
         ),
         (
@@ -221,30 +212,97 @@ fn what_is_accepted_names_every_agent_whose_log_is() {
     }
 }
 
-/// The summary of a thought stays; what is encrypted or signed, only its provider can use.
+/// What only the provider can read goes back to it, in its own format.
 #[test]
-fn what_is_encrypted_or_signed_is_told_one_by_one() {
-    let told = |transcript: &Transcript, kind: &str| {
-        let skipped = transcript.skipped().iter().find(|skipped| skipped.kind == kind);
-        skipped.map(|skipped| (skipped.count, skipped.first_line))
-    };
-    let name = "codex-rollout.jsonl";
-    let (read, _) = live(name);
-    let log = String::from_utf8(sample(name)).unwrap();
-    let lines: Vec<usize> = (1..)
-        .zip(log.lines())
-        .filter_map(|(line, text)| text.contains(r#""encrypted_content":"g"#).then_some(line))
-        .collect();
-    assert_eq!(told(&read, "encrypted_content"), Some((lines.len(), lines[0])));
-    assert!(!read.request().contains("gAAA") && read.request().contains("Plan"));
+fn what_is_encrypted_or_signed_is_carried() {
+    let (read, document) = live("codex-rollout.jsonl");
+    assert!(read.request().contains("gAAA") && read.request().contains("gBBB"));
+    let opaque = document.conversation().messages().iter().flat_map(|message| message.parts());
+    assert_eq!(opaque.filter(|part| matches!(part, Part::Opaque(_))).count(), 2);
 
     let log = [
         r#"{"id":"1","type":"user","content":"go"}"#,
-        r#"{"id":"2","type":"gemini","content":[{"text":"ok","thoughtSignature":"c2ln"},{"text":"so"}],"toolCalls":[{"id":"c","name":"f","args":{},"thoughtSignature":"c2ln"},{"id":"d","name":"f","args":{},"thoughtSignature":null}]}"#,
-        r#"{"id":"3","type":"gemini","content":[{"text":"on","thoughtSignature":"c2ln"}]}"#,
+        r#"{"id":"2","type":"gemini","content":[{"text":"ok","thoughtSignature":"c1"},{"text":"so"}],"toolCalls":[{"id":"c","name":"f","args":{},"thoughtSignature":"c2"},{"id":"d","name":"f","args":{},"thoughtSignature":null}]}"#,
+        r#"{"id":"3","type":"gemini","content":[{"text":"on"}],"thoughts":[{"subject":"Why","thought_signature":"c3"}],"thoughtSignature":"c4"}"#,
     ];
     let options = Options { kind: Some(Kind::GeminiCli), ..Options::default() };
     let read = transcript(log.join("\n").as_bytes(), &options);
-    assert_eq!(told(&read, "thoughtSignature of a part"), Some((2, 2)));
-    assert_eq!(told(&read, "thoughtSignature of a toolCall"), Some((1, 2)));
+    assert_eq!(read.skipped(), []);
+    let request: Value = serde_json::from_str(read.request()).unwrap();
+    let parts: Vec<&Value> = request["contents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|of| of["parts"].as_array().unwrap())
+        .collect();
+    let signed = |key: &str| parts.iter().filter(|part| part[key] != Value::Null).count();
+    let signatures: Vec<&str> =
+        parts.iter().filter_map(|part| part["thoughtSignature"].as_str()).collect();
+    assert_eq!(signatures, ["c1", "c2", "c3", "c4"]);
+    assert_eq!((signed("functionCall"), signed("functionResponse")), (2, 2));
+    let document = Document::read(read.request(), &ReadOptions::default()).unwrap();
+    assert_eq!(document.format(), Format::Gemini);
+}
+
+#[test]
+fn what_codex_sent_is_sent_again_and_what_is_broken_is_made_whole() {
+    let log = |items: &[&str]| {
+        let lines =
+            items.iter().map(|item| format!(r#"{{"type":"response_item","payload":{item}}}"#));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let user = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"go"},{"type":"input_file","file_id":"f"}]}"#;
+    let sound = [
+        user,
+        r#"{"type":"web_search_call","status":"completed","action":{"type":"search","query":"x"}}"#,
+        r#"{"type":"local_shell_call","call_id":"1","status":"completed","action":{"type":"exec","command":["ls"]}}"#,
+        r#"{"type":"local_shell_call_output","call_id":"1","output":"a"}"#,
+        r#"{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"So it is."}]}"#,
+        r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ok","annotations":[]}],"phase":"final"}"#,
+    ];
+    let read = transcript(log(&sound).as_bytes(), &Options::default());
+    assert_eq!((read.skipped(), read.problems()), (&[][..], &[][..]));
+    for item in sound {
+        assert!(read.request().contains(item), "{item}: {}", read.request());
+    }
+    // Nothing that cannot be read again is written, and all that was said is in it.
+    let broken = [
+        user,
+        r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":5},{"type":"output_text","text":"ok"}]}"#,
+        r#"{"type":"function_call","name":"f","arguments":{"a":"given"},"call_id":"1"}"#,
+        r#"{"type":"function_call_output","call_id":"1","output":5}"#,
+        r#"{"type":"reasoning","summary":[{"text":7}]}"#,
+        r#"{"type":"custom_tool_call","name":"g","input":"patch","call_id":"2"}"#,
+        r#"{"type":"message","role":"somebody","content":"words"}"#,
+    ];
+    let read = transcript(log(&broken).as_bytes(), &Options::default());
+    let told: Vec<String> = read.skipped().iter().map(ToString::to_string).collect();
+    for why in ["1 × output_text: it has no text", "1 × reasoning: its thoughts are no text"] {
+        assert!(told.iter().any(|told| told == why), "{told:?}");
+    }
+    for said in ["\"ok\"", "given", "patch", "words", "custom_tool_call_output"] {
+        assert!(read.request().contains(said), "{said}: {}", read.request());
+    }
+    assert!(Document::read(read.request(), &ReadOptions::default()).is_ok());
+}
+
+/// What the provider itself left of all before is what the context begins with from there on.
+#[test]
+fn a_compaction_that_only_the_provider_can_read_is_carried() {
+    let log = [
+        r#"{"type":"response_item","payload":{"type":"message","role":"user","content":"old"}}"#,
+        r#"{"type":"response_item","payload":{"type":"message","role":"assistant","content":"done"}}"#,
+        r#"{"type":"response_item","payload":{"type":"compaction","encrypted_content":"gAAA"}}"#,
+        r#"{"type":"response_item","payload":{"type":"message","role":"user","content":"new"}}"#,
+    ];
+    for (lines, messages) in [(&log[..], 2), (&log[..3], 1)] {
+        let read = transcript(lines.join("\n").as_bytes(), &Options::default());
+        let document = Document::read(read.request(), &ReadOptions::default()).unwrap();
+        assert_eq!(document.wire_len(), messages, "{}", read.request());
+        assert!(read.request().contains("gAAA") && !read.request().contains("old"));
+        assert_eq!(read.compactions()[0].replaced, 2);
+    }
+    let whole = Options { whole: true, ..Options::default() };
+    let read = transcript(log.join("\n").as_bytes(), &whole);
+    assert!(read.request().contains("old") && !read.request().contains("gAAA"));
 }
