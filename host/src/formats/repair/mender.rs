@@ -280,7 +280,9 @@ impl<'a, 'r> Mender<'a, 'r> {
                 format!("added a result, `{NO_RESULT}`, for the call `{call}`, which had none");
             self.tell(id, Some(&call), what);
             let text = NO_RESULT.to_owned();
-            let result = ToolResult { call, text, media: Vec::new(), is_error: true };
+            // Only these have a place to say so.
+            let is_error = matches!(self.format, Format::Anthropic | Format::Gemini);
+            let result = ToolResult { call, text, media: Vec::new(), is_error };
             let draft = Draft {
                 id: self.next_id,
                 role: Role::Tool,

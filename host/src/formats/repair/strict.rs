@@ -7,6 +7,7 @@ use brute_core::{MessageId, Part, Role};
 
 use super::mender::{Draft, Mender, is_thought};
 use crate::formats::Format;
+use crate::formats::pieces::is_said;
 
 /// What stands for the beginning of a conversation that is lost.
 const BEGINNING: &str = "[the beginning of this conversation was not recorded]";
@@ -112,16 +113,24 @@ impl Mender<'_, '_> {
             return joined;
         }
         let mut last: Option<(usize, bool)> = None;
+        let mut has_result = false;
         for at in 0..self.drafts.len() {
             let draft = &self.drafts[at];
+            let role = draft.role;
             let Some(piece) = self.pieces.get(MessageId(draft.id)) else {
                 // Nothing is apart from what is new.
                 last = None;
+                has_result |= role == Role::Tool;
                 continue;
             };
             let Some(wire) = piece.wire_index() else { continue };
             let is_of_model = matches!(draft.role, Role::Assistant | Role::System);
-            if last == wire.checked_sub(1).map(|before| (before, is_of_model)) && last.is_some() {
+            // What a person shows without a word would be taken for a part of the results before it.
+            let is_apart =
+                has_result && draft.role == Role::User && !draft.parts.iter().any(is_said);
+            let is_next =
+                last == wire.checked_sub(1).map(|before| (before, is_of_model)) && last.is_some();
+            if is_next && !is_apart {
                 joined.insert(wire);
                 let id = draft.id;
                 self.tell(
@@ -130,6 +139,8 @@ impl Mender<'_, '_> {
                     "joined it with the message before, which is of the same role".to_owned(),
                 );
             }
+            let goes_on = last == Some((wire, is_of_model)) || joined.contains(&wire);
+            has_result = (goes_on && has_result) || role == Role::Tool;
             last = Some((wire, is_of_model));
         }
         joined
