@@ -46,6 +46,7 @@ mod write;
 
 pub use error::{Problem, ReadError, Repair};
 pub use render::{Note, Rendered, render};
+pub(crate) use usage::LARGEST_COUNT;
 pub use usage::Usage;
 pub use wire::{WireMessages, messages_of};
 
