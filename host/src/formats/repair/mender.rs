@@ -7,7 +7,7 @@ use brute_core::{Message, MessageId, Part, Role, ToolResult};
 
 use super::{Calls, NO_RESULT, blank_node, is_blank};
 use crate::formats::json::{Pointers, Source};
-use crate::formats::pieces::Pieces;
+use crate::formats::pieces::{Pieces, is_said};
 use crate::formats::{Format, Repair};
 
 /// A message in the making. Its parts are those of its piece until something is done to them.
@@ -39,6 +39,12 @@ impl Draft {
             Part::ToolCall(call) => Some(call.id.as_str()),
             _ => None,
         })
+    }
+
+    /// Whether a person sends this without a word.
+    pub(super) fn is_shown_by_a_person(&self) -> bool {
+        let message = Message::new(MessageId(self.id), self.role, Arc::clone(&self.parts));
+        message.is_real_user() && !self.parts.iter().any(is_said)
     }
 
     /// Whether there is nothing in it that a provider takes as content.
