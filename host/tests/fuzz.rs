@@ -6,6 +6,7 @@
     clippy::panic,
     reason = "a check that fails says so"
 )]
+#![expect(clippy::print_stderr, reason = "of a check that fails, the input is to be seen")]
 #![expect(
     unreachable_pub,
     reason = "the modules are a crate's of its own, which fuzzers are built of"

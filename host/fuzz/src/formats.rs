@@ -88,11 +88,10 @@ fn read_again(
         Ok(again) => again,
         Err(error) => panic!("{error}: {}", shown(written)),
     };
-    match document.repairs().is_empty() {
-        true => assert_eq!(flat(again.conversation()), flat(conversation), "in {}", shown(written)),
-        false => {
-            assert_eq!(said(again.conversation()), said(conversation), "in {}", shown(written))
-        }
+    if document.repairs().is_empty() {
+        assert_eq!(flat(again.conversation()), flat(conversation), "in {}", shown(written));
+    } else {
+        assert_eq!(said(again.conversation()), said(conversation), "in {}", shown(written));
     }
     let twice = again.write(again.conversation(), &WriteOptions::default());
     assert!(*twice == *written, "{} became {}", shown(written), shown(&twice));
