@@ -120,6 +120,9 @@ pub struct Opaque {
     pub text: Box<str>,
 }
 
+/// The most tokens that a medium counts.
+const LARGEST_MEDIUM: u32 = 1 << 24;
+
 impl Part {
     /// Words.
     pub fn text(words: impl Into<Box<str>>) -> Self {
@@ -140,12 +143,14 @@ impl Part {
         [first, second].into_iter().filter(|text| !text.is_empty())
     }
 
-    /// The tokens of the media in this part.
+    /// The tokens of the media in this part. One counts 2²⁴ at most, more than any window has, so that sums say what
+    /// they should whatever a file says of one.
     pub fn media_tokens(&self) -> u32 {
+        let tokens = |media: &Media| media.tokens.min(LARGEST_MEDIUM);
         match self {
-            Self::Media(media) => media.tokens,
+            Self::Media(media) => tokens(media),
             Self::ToolResult(result) => {
-                result.media.iter().fold(0, |sum, media| sum.saturating_add(media.tokens))
+                result.media.iter().fold(0, |sum, media| sum.saturating_add(tokens(media)))
             }
             _ => 0,
         }

@@ -3,13 +3,17 @@
 //! Texts and media are as they are; what stands around them differs from provider to provider and is small beside
 //! them, so one figure does for all.
 
-use crate::{Message, Part};
+use crate::{Media, Message, Part};
 
 /// What surrounds the parts of a message: braces, the role, a comma.
 const AROUND_MESSAGE: u64 = 32;
 
 /// What surrounds the text of a part: braces, its type, the name of the text's field.
 const AROUND_PART: u64 = 32;
+
+/// The most bytes that a medium counts, more than any request may have: so sums of them never overflow, whatever a
+/// file says of one.
+const LARGEST_MEDIUM: u64 = u32::MAX as u64;
 
 impl Part {
     /// The bytes of this part in a request, by estimate: its texts as strings in JSON, ids, and media as they are sent.
@@ -26,8 +30,8 @@ impl Part {
     /// The bytes on the wire of the media in this part.
     pub fn media_bytes(&self) -> u64 {
         match self {
-            Self::Media(media) => media.bytes,
-            Self::ToolResult(result) => result.media.iter().map(|media| media.bytes).sum(),
+            Self::Media(media) => sent(media),
+            Self::ToolResult(result) => result.media.iter().map(sent).sum(),
             _ => 0,
         }
     }
@@ -38,6 +42,10 @@ impl Message {
     pub fn wire_bytes(&self) -> u64 {
         AROUND_MESSAGE + self.parts().iter().map(Part::wire_bytes).sum::<u64>()
     }
+}
+
+fn sent(media: &Media) -> u64 {
+    media.bytes.min(LARGEST_MEDIUM)
 }
 
 /// The bytes of a text as a string in JSON, without its quotes.
@@ -55,7 +63,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Media, MessageId, Role, ToolResult};
+    use crate::{Conversation, MessageId, Role, ToolResult};
 
     proptest! {
         #[test]
@@ -78,5 +86,14 @@ mod tests {
         });
         let message = Message::new(MessageId(0), Role::Tool, [result]);
         assert_eq!(message.wire_bytes(), 32 + 32 + 2 + 10 + 1_000_000);
+    }
+
+    #[test]
+    fn sums_never_overflow_whatever_a_medium_is_said_to_be() {
+        let image = || Media { kind: "image/png".into(), tokens: u32::MAX, bytes: u64::MAX };
+        let parts: Vec<_> = (0..3).map(|_| Part::Media(image())).collect();
+        let messages = (0..3).map(|id| Message::new(MessageId(id), Role::User, parts.clone()));
+        let mut conversation = Conversation::new(messages).unwrap();
+        assert_eq!(conversation.wire_bytes(), 3 * (32 + 3 * (32 + u64::from(u32::MAX))));
     }
 }

@@ -1,13 +1,13 @@
 //! `cargo xtask ci`: everything that must pass before a change goes in, the cheapest first.
 //!
 //! The tests come last, so that a run ends with what they say; its very last line is `N passed, N failed` over all test
-//! binaries and doctests.
+//! binaries and doctests. Fuzzers are not among the steps: a minute each is for when readers change.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Result, codegen, mock_server, model_server, project, tidy};
+use crate::{Result, codegen, fuzz, mock_server, model_server, project, tidy};
 
 /// A step of the run.
 struct Step {
@@ -108,7 +108,7 @@ static STEPS: &[Step] = &[
     },
 ];
 
-/// Runs all steps, or the one that `--step` names; `--list` prints them.
+/// Runs all steps, or the one that `--step` names, or the fuzzers; `--list` prints the steps.
 pub(crate) fn run(args: &[String]) -> Result {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let steps: Vec<&Step> = match args[..] {
@@ -120,7 +120,11 @@ pub(crate) fn run(args: &[String]) -> Result {
             return Ok(ExitCode::SUCCESS);
         }
         ["--step", name] => vec![step_named(name)?],
-        _ => return Err("usage: cargo xtask ci [--step NAME | --list]".to_owned()),
+        ["--fuzz", ref rest @ ..] => return fuzz::run(rest),
+        _ => {
+            return Err("usage: cargo xtask ci [--step NAME | --list | --fuzz [SECONDS] [FUZZER]]"
+                .to_owned());
+        }
     };
 
     let start = Instant::now();

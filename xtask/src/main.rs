@@ -9,6 +9,7 @@ mod bench;
 mod ci;
 mod codegen;
 mod folders;
+mod fuzz;
 mod metadata;
 mod mock_server;
 mod model_server;
@@ -37,7 +38,7 @@ struct Verb {
 const VERBS: &[Verb] = &[
     Verb {
         name: "ci",
-        usage: "[--step NAME | --list]",
+        usage: "[--step NAME | --list | --fuzz [SECONDS] [FUZZER]]",
         summary: "everything that must pass before a change goes in",
         run: ci::run,
     },

@@ -48,6 +48,7 @@ pub use error::{Problem, ReadError, Repair};
 pub(crate) use gemini::is_part as is_gemini_part;
 pub use render::{Note, Rendered, render};
 pub(crate) use responses::{Fields as ItemFields, Kind as ItemKind};
+pub(crate) use usage::LARGEST_COUNT;
 pub use usage::Usage;
 pub use wire::{WireMessages, messages_of};
 

@@ -13,6 +13,9 @@ pub struct Usage {
     pub output: u64,
 }
 
+/// The largest count that is taken for one, more than any window: so counts add up, whatever a file says.
+pub(crate) const LARGEST_COUNT: u64 = 1 << 48;
+
 impl Usage {
     /// Reads the `usage` object of a reply; nothing if it has no counts, or only zeros.
     ///
@@ -20,7 +23,8 @@ impl Usage {
     /// Anthropic's `input_tokens` leave out what its cache read and what it wrote, which fill the window all the
     /// same. What a model thought is part of its reply: Gemini counts that beside it.
     pub fn read(format: Format, usage: &Value) -> Option<Self> {
-        let field = |name: &str| usage.get(name).and_then(Value::as_u64);
+        let count = |value: &Value| value.as_u64().map(|count| count.min(LARGEST_COUNT));
+        let field = |name: &str| usage.get(name).and_then(count);
         let sum = |names: &[&str]| -> u64 { names.iter().filter_map(|name| field(name)).sum() };
         let (input, output) = match format {
             Format::OpenaiChat => (field("prompt_tokens")?, field("completion_tokens")),
@@ -106,6 +110,26 @@ mod tests {
             let document = Document::read(input.clone(), &options).unwrap();
             let read = document.reports().into_iter().map(|(count, usage)| (count, usage.total()));
             assert_eq!(read.collect::<Vec<_>>(), reports, "{input}");
+        }
+    }
+
+    #[test]
+    fn counts_add_up_whatever_they_are() {
+        for (format, names) in [
+            (Format::OpenaiChat, &["prompt_tokens", "completion_tokens"][..]),
+            (Format::OpenaiResponses, &["input_tokens", "output_tokens"]),
+            (
+                Format::Anthropic,
+                &["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"],
+            ),
+            (
+                Format::Gemini,
+                &["promptTokenCount", "toolUsePromptTokenCount", "thoughtsTokenCount"],
+            ),
+        ] {
+            let usage: serde_json::Map<String, Value> =
+                names.iter().map(|name| ((*name).to_owned(), json!(u64::MAX))).collect();
+            assert!(Usage::read(format, &usage.into()).unwrap().input >= LARGEST_COUNT);
         }
     }
 

@@ -198,8 +198,7 @@ fn compact(
         let Some((_, result)) = message.and_then(|message| message.result()) else { continue };
         if cleared.contains(&*result.call) {
             let text = compaction.placeholder.clone();
-            let result =
-                ToolResult { text: text.into(), media: Vec::new().into(), ..result.clone() };
+            let result = ToolResult { text: text.into(), media: Box::default(), ..result.clone() };
             *piece = made(Role::Tool, Part::ToolResult(result));
             (gone, new) = (gone + 1, new + 1);
         }
@@ -217,8 +216,7 @@ fn compact(
     });
     gone += before - context.len();
     if let Some(summary) = &compaction.summary {
-        context
-            .insert(first.min(context.len()), made(Role::User, Part::Text(summary.clone().into())));
+        context.insert(first.min(context.len()), made(Role::User, Part::text(summary.clone())));
         new += 1;
     }
     (gone, new)

@@ -162,6 +162,8 @@ struct Assembly {
     replies: HashMap<String, usize>,
     /// The calls that wait for a result: the messages that made them, the newest last.
     open: HashMap<String, Vec<usize>>,
+    /// The calls that each message makes, answered or not: the pieces of a reply may come late.
+    made: HashSet<(usize, String)>,
     answered: HashSet<String>,
     cleared: HashMap<String, &'static str>,
 }
@@ -189,13 +191,12 @@ impl Assembly {
         message.usage = usage.or(message.usage);
         for part in parts {
             if let Some(id) = part.call() {
-                let waiting = self.open.entry(id.to_owned()).or_default();
-                if waiting.last() == Some(&place) {
+                if !self.made.insert((place, id.to_owned())) {
                     let what = format!("passed over a second call `{id}` in one message");
                     log.problem(line, what);
                     continue;
                 }
-                waiting.push(place);
+                self.open.entry(id.to_owned()).or_default().push(place);
             }
             message.parts.push(part);
         }

@@ -328,16 +328,24 @@ pub(super) fn one_line(raw: &str) -> Json {
     if memchr::memchr(b'\n', raw.as_bytes()).is_some() { compact(raw) } else { raw.to_owned() }
 }
 
-/// Whether a JSON string holds nothing but white space.
+/// Whether a JSON string holds nothing but white space, however that is spelled. Looks no further than the first word.
 pub(super) fn is_blank(raw: &str) -> bool {
-    let mut bytes = inner(raw).bytes();
-    while let Some(byte) = bytes.next() {
-        let is_white = match byte {
-            b' ' => true,
-            b'\\' => matches!(bytes.next(), Some(b'n' | b'r' | b't')),
-            _ => false,
+    let mut rest = inner(raw).chars();
+    while let Some(char) = rest.next() {
+        let char = match char {
+            '\\' => match rest.next() {
+                Some('n' | 'r' | 't' | 'f') => ' ',
+                Some('u') => {
+                    let (digits, behind) = rest.as_str().split_at_checked(4).unwrap_or_default();
+                    rest = behind.chars();
+                    // Half of a pair is of a character that is no white space.
+                    u32::from_str_radix(digits, 16).ok().and_then(char::from_u32).unwrap_or('\\')
+                }
+                _ => return false,
+            },
+            char => char,
         };
-        if !is_white {
+        if !char.is_whitespace() {
             return false;
         }
     }

@@ -193,8 +193,8 @@ impl Summarize {
             )));
         }
         let framing = window.get(0).map_or(0, |message| {
-            let parts = (0..message.parts().len()).map(|part| message.part_tokens(part));
-            u64::from(message.tokens().saturating_sub(parts.sum()))
+            let parts = (0..message.parts().len()).map(|part| u64::from(message.part_tokens(part)));
+            u64::from(message.tokens()).saturating_sub(parts.sum())
         });
         let back = (0..window.len()).find_map(|message| host.retrieval(message));
         let head = text_of(window.sizes().used, back.as_deref(), "");

@@ -99,15 +99,28 @@ impl<'a> Planner<'a> {
                 Role::Other => self.note("left out a record that is no part of the dialogue"),
             }
         }
-        let mut dialogue = self.blocks.iter().filter(|block| !matches!(block, Block::System(_)));
-        if let Some(Block::Model { .. }) = dialogue.next() {
-            let before = |block: &Block| matches!(block, Block::System(_));
-            let at = self.blocks.iter().take_while(|block| before(block)).count();
-            self.blocks.insert(at, Block::User(vec![Said::Text(BEGINNING.to_owned())]));
-            self.at = None;
-            self.note("put a user's message before the first, which is the model's");
-        }
+        self.begin();
         (self.blocks, self.notes)
+    }
+
+    /// A user's message where the model would begin, or nobody would say anything: instructions alone are a
+    /// conversation only where they are messages.
+    fn begin(&mut self) {
+        let mut dialogue = self.blocks.iter().filter(|block| !matches!(block, Block::System(_)));
+        let why = match dialogue.next() {
+            Some(Block::Model { .. }) => {
+                "put a user's message before the first, which is the model's"
+            }
+            None if self.blocks.is_empty() || !self.target.has_system_messages() => {
+                "put a user's message where there is none"
+            }
+            _ => return,
+        };
+        let before = |block: &Block| matches!(block, Block::System(_));
+        let at = self.blocks.iter().take_while(|block| before(block)).count();
+        self.blocks.insert(at, Block::User(vec![Said::Text(BEGINNING.to_owned())]));
+        self.at = None;
+        self.note(why);
     }
 
     fn note(&mut self, what: impl Into<String>) {

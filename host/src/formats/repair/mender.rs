@@ -7,7 +7,7 @@ use brute_core::{Message, MessageId, Part, Role, ToolResult};
 
 use super::{Calls, NO_RESULT, blank_node, is_blank};
 use crate::formats::json::{Pointers, Source};
-use crate::formats::pieces::Pieces;
+use crate::formats::pieces::{Pieces, is_said};
 use crate::formats::{Format, Repair};
 
 /// A message in the making. Its parts are those of its piece until something is done to them.
@@ -39,6 +39,12 @@ impl Draft {
             Part::ToolCall(call) => Some(&*call.id),
             _ => None,
         })
+    }
+
+    /// Whether a person sends this without a word.
+    pub(super) fn is_shown_by_a_person(&self) -> bool {
+        let message = Message::new(MessageId(self.id), self.role, Arc::clone(&self.parts));
+        message.is_real_user() && !self.parts.iter().any(is_said)
     }
 
     /// Whether there is nothing in it that a provider takes as content.
@@ -280,11 +286,13 @@ impl<'a, 'r> Mender<'a, 'r> {
                 format!("added a result, `{NO_RESULT}`, for the call `{call}`, which had none");
             self.tell(id, Some(&call), what);
             let text = NO_RESULT.to_owned();
+            // Only these have a place to say so.
+            let is_error = matches!(self.format, Format::Anthropic | Format::Gemini);
             let result = ToolResult {
                 call: call.into(),
                 text: text.into(),
                 media: Box::default(),
-                is_error: true,
+                is_error,
             };
             let draft = Draft {
                 id: self.next_id,

@@ -8,11 +8,11 @@ pub(super) use surrogates::{lone_surrogates, surrogates};
 
 use std::collections::{HashMap, HashSet};
 
-use brute_core::{Conversation, Part, Violation};
+use brute_core::{Conversation, Message, Part, Violation};
 
 use self::mender::Mender;
 use super::json::{Pointers, Source, View};
-use super::pieces::{Piece, Pieces, Slot};
+use super::pieces::{Piece, Pieces, Slot, Wire};
 use super::{Format, Problem, ReadError, Repair};
 
 /// What stands for a result that nobody recorded.
@@ -60,8 +60,11 @@ pub(super) fn conversation(
     let is_mended = repairs.len() > already;
     repairs.sort_by_key(|repair| repair.index);
     let violations = found.as_ref().err().map_or(&[][..], |found| &found.violations);
-    if messages.is_empty() {
-        return Err(invalid(source, pieces, violations));
+    // What stands in a field of the body is no conversation by itself.
+    let is_said =
+        |message: &Message| pieces.get(message.id()).is_none_or(|piece| piece.wire != Wire::System);
+    if !messages.iter().any(is_said) {
+        return Err(nothing_left(invalid(source, pieces, violations), repairs));
     }
     let conversation = match found {
         Ok(conversation) if !is_mended => conversation,
@@ -70,6 +73,21 @@ pub(super) fn conversation(
         }
     };
     Ok(Mended { conversation, joined, shows_last })
+}
+
+/// Why nothing was left: what is wrong, or what was taken out for being of no use.
+fn nothing_left(error: ReadError, repairs: &[Repair]) -> ReadError {
+    match error {
+        ReadError::Invalid { problems } if problems.is_empty() => {
+            let problem = |Repair { index, pointer, what }: &Repair| Problem {
+                index: *index,
+                pointer: pointer.clone(),
+                what: format!("nothing would be left once a repair {what}"),
+            };
+            ReadError::Invalid { problems: repairs.iter().map(problem).collect() }
+        }
+        error => error,
+    }
 }
 
 fn invalid(source: &Source, pieces: &Pieces, violations: &[Violation]) -> ReadError {

@@ -7,6 +7,7 @@ use brute_core::{MessageId, Part, Role};
 
 use super::mender::{Draft, Mender, is_thought};
 use crate::formats::Format;
+use crate::formats::pieces::Piece;
 
 /// What stands for the beginning of a conversation that is lost.
 const BEGINNING: &str = "[the beginning of this conversation was not recorded]";
@@ -111,26 +112,32 @@ impl Mender<'_, '_> {
         if !self.takes_turns() {
             return joined;
         }
-        let mut last: Option<(usize, bool)> = None;
+        // What is written as one message so far: who speaks, the newest that was a message on the wire, and whether
+        // it holds results.
+        let (mut of_model, mut newest, mut has_result) = (None, None, false);
         for at in 0..self.drafts.len() {
             let draft = &self.drafts[at];
-            let Some(piece) = self.pieces.get(MessageId(draft.id)) else {
-                // Nothing is apart from what is new.
-                last = None;
+            let (id, role) = (draft.id, draft.role);
+            let piece = self.pieces.get(MessageId(id));
+            let wire = piece.and_then(Piece::wire_index);
+            if piece.is_some() && wire.is_none() {
                 continue;
-            };
-            let Some(wire) = piece.wire_index() else { continue };
-            let is_of_model = matches!(draft.role, Role::Assistant | Role::System);
-            if last == wire.checked_sub(1).map(|before| (before, is_of_model)) && last.is_some() {
-                joined.insert(wire);
-                let id = draft.id;
-                self.tell(
-                    id,
-                    None,
-                    "joined it with the message before, which is of the same role".to_owned(),
-                );
             }
-            last = Some((wire, is_of_model));
+            let is_of_model = matches!(role, Role::Assistant | Role::System);
+            // What a person shows without a word would be taken for a part of the results before it.
+            let is_apart = has_result && wire != newest && draft.is_shown_by_a_person();
+            if of_model != Some(is_of_model) || is_apart {
+                (of_model, newest, has_result) = (Some(is_of_model), None, false);
+            }
+            if let (Some(before), Some(wire)) = (newest, wire)
+                && before + 1 == wire
+            {
+                joined.insert(wire);
+                let what = "joined it with the message before, which is of the same role";
+                self.tell(id, None, what.to_owned());
+            }
+            newest = wire.or(newest);
+            has_result |= role == Role::Tool;
         }
         joined
     }

@@ -16,6 +16,7 @@ mod pi;
 
 use super::Kind;
 use super::log::Log;
+use crate::formats::LARGEST_COUNT;
 use crate::formats::json::View;
 
 /// Reads the records of a log.
@@ -64,7 +65,7 @@ fn owned(value: View<'_>, key: &str) -> Option<String> {
     value.get(key).and_then(View::string)
 }
 
-/// The number in the field `key`; 0 without one.
+/// The number in the field `key`, as far as it may be a count; 0 without one.
 fn number(value: View<'_>, key: &str) -> u64 {
-    value.get(key).and_then(View::u64).unwrap_or(0)
+    value.get(key).and_then(View::u64).unwrap_or(0).min(LARGEST_COUNT)
 }

@@ -69,3 +69,31 @@ fn a_log_of_many_records_takes_time_by_their_number() {
     // Ten times as much; a hundred times the time would be a walk over all for each.
     assert!(many(20_000) < 40.0 * small.max(0.01));
 }
+
+/// Whatever a log counts, its counts add up.
+#[test]
+fn counts_past_all_bounds_are_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcripts");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let text = String::from_utf8(sample(&name)).unwrap();
+        // Each number that a colon stands before.
+        let mut counted = String::with_capacity(2 * text.len());
+        let mut pieces = text.split_inclusive(':');
+        counted.extend(pieces.next());
+        for piece in pieces {
+            let rest = piece
+                .trim_start_matches(' ')
+                .trim_start_matches(|char: char| char.is_ascii_digit());
+            let is_number =
+                piece.trim_start_matches(' ').starts_with(|char: char| char.is_ascii_digit());
+            if is_number {
+                counted.push_str("18446744073709551615");
+            }
+            counted.push_str(if is_number { rest } else { piece });
+        }
+        let pick = super::pick_of(&name);
+        let read = read(counted.as_bytes(), &Options { pick, ..Options::default() });
+        assert!(read.is_ok(), "{name}: {read:?}");
+    }
+}

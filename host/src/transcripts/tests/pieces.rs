@@ -208,3 +208,43 @@ proptest! {
         }
     }
 }
+
+/// A piece of a reply that comes late calls once more what was answered already.
+#[test]
+fn a_call_is_made_once_in_a_message_even_after_its_result() {
+    let line = |id: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"role":"assistant","id":"{id}","content":[{{"type":"tool_use","id":"t1","name":"Bash","input":{{}}}}]}}}}"#
+        )
+    };
+    let result = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}"#;
+    let go = r#"{"type":"user","message":{"role":"user","content":"go"}}"#;
+    for (ids, calls) in [(["m1", "m1", "m1"], 1), (["m1", "m2", "m1"], 2)] {
+        let log =
+            [go, &line(ids[0]), result, &line(ids[1]), result, &line(ids[2]), result].join("\n");
+        let transcript = transcript(log.as_bytes(), &Options::default());
+        let document = Document::read(transcript.request(), &ReadOptions::default()).unwrap();
+        assert_eq!(counts(&document).1, calls, "{}", transcript.request());
+        let told: Vec<_> = transcript.problems().iter().map(ToString::to_string).collect();
+        assert!(told.iter().any(|what| what.contains("a second call `t1`")), "{told:?}");
+    }
+}
+
+/// A text is blank however its white space is spelled: a provider refuses it.
+#[test]
+fn blank_texts_are_none_however_they_are_spelled() {
+    for blank in [" ", "\\n\\t", "\u{a0}", "\u{3000} \\r", "\\u0020\\u000a", "\\u2003", "\\f"] {
+        let log = format!(
+            r#"{{"type":"session","id":"1","cwd":"/tmp"}}
+{{"type":"message","message":{{"role":"user","content":"go"}}}}
+{{"type":"message","message":{{"role":"assistant","content":[{{"type":"text","text":"{blank}"}},{{"type":"text","text":"done"}}]}}}}"#
+        );
+        let transcript = transcript(log.as_bytes(), &Options::default());
+        let document = Document::read(transcript.request(), &ReadOptions::default());
+        let texts = texts(&document.unwrap(), Role::Assistant);
+        assert_eq!(texts, ["done"], "{blank:?}");
+    }
+    for word in ["a", "\\u0061", "\\\\", "\\ud83d\\ude42", "\u{a0}x"] {
+        assert!(!super::super::entry::is_blank(&format!("\"{word}\"")), "{word}");
+    }
+}
