@@ -98,7 +98,7 @@ fn read_again(
 }
 
 /// What is said, asked and answered, without what is shown: an image behind a result that was made up belongs to that.
-fn said(conversation: &Conversation) -> Vec<(Role, String)> {
+fn said(conversation: &Conversation) -> Vec<(Role, Box<str>)> {
     let words = |(role, part)| match part {
         Part::Text(text) => Some((role, text)),
         Part::ToolCall(call) => Some((role, format!("{call:?}").into())),
