@@ -23,8 +23,8 @@ impl Terms {
 const GOAL_SHARE: u64 = 8;
 const LONGEST_GOAL: u64 = 1_000;
 
-/// By this share of the length that is asked for an answer may be longer before it is cut, and so lost: few models count
-/// their words. It is clipped where it has to be.
+/// By this share of the length that is asked for an answer may be longer before it is cut, and so lost, where the
+/// summarizer's window has room: few models count their words. It is clipped where it has to be.
 const LEEWAY_SHARE: u64 = 2;
 
 /// Below so many tokens a clipped message says nothing.
@@ -90,7 +90,7 @@ impl<'w> Writer<'_, 'w> {
         let goal = self.goal();
         let frame = self.count(&self.instructions(self.terms.most))
             + self.count(&self.input(&goal, "", self.terms.most));
-        let fixed = frame + self.terms.most + self.terms.most / LEEWAY_SHARE + SLACK;
+        let fixed = frame + self.terms.most + SLACK;
         let mut room = self.limit.saturating_sub(fixed);
         while room >= LEAST_MESSAGE {
             let (units, record) = self.fill(stretch, room)?;
@@ -114,13 +114,16 @@ impl<'w> Writer<'_, 'w> {
         let said = self.count(&kept.said.section("", self.terms.said(longest), &count));
         let listed = self.count(&kept.ledger.section("", longest * LEDGER_SHARE / 100, &count));
         let asked = longest - (said + listed).min(longest.saturating_sub(LEAST_ASKED));
-        let limit = asked + asked / LEEWAY_SHARE;
-        let prompt = Prompt {
+        let mut prompt = Prompt {
             instructions: self.instructions(asked),
             input: self.input(goal, record, asked),
-            max_tokens: u32::try_from(limit).unwrap_or(u32::MAX),
+            max_tokens: 0,
         };
-        let size = self.count(&prompt.instructions) + self.count(&prompt.input) + limit;
+        let read = self.count(&prompt.instructions) + self.count(&prompt.input);
+        let left = self.limit.saturating_sub(read + asked);
+        let limit = asked + left.min(asked / LEEWAY_SHARE);
+        prompt.max_tokens = u32::try_from(limit).unwrap_or(u32::MAX);
+        let size = read + limit;
         Request { prompt, asked, size, terms: self.terms, units, longest, kept }
     }
 

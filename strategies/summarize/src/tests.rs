@@ -319,7 +319,7 @@ fn whole_turns_are_preferred_over_parts_of_one() {
     let text = ["a", "b", "c", "d"].map(turn).concat();
     let conversation = notation::conversation(&format!("{text}user task"));
     // Room for about five messages of 380 tokens beside 1,000 of instructions and answer.
-    let host = TestHost::answering(4_000, |_| ends("part"));
+    let host = TestHost::answering(3_600, |_| ends("part"));
     let after = round(&layer(1), &host, &conversation, 1);
     assert_eq!(shape(&after)[..2], ["summary 4", "user c1"]);
 }
@@ -327,8 +327,8 @@ fn whole_turns_are_preferred_over_parts_of_one() {
 #[test]
 fn a_summarizer_that_finds_the_request_too_long_gets_a_shorter_one() {
     let start = many_steps(20, 500);
-    for said in [Some(4_600), None] {
-        let host = TestHost::answering(50_000, move |prompt| match cost(prompt) > 4_600 {
+    for said in [Some(4_000), None] {
+        let host = TestHost::answering(50_000, move |prompt| match cost(prompt) > 4_000 {
             true => Err(CompletionError::TooLong { limit: said }),
             false => ends("part"),
         });
@@ -339,7 +339,7 @@ fn a_summarizer_that_finds_the_request_too_long_gets_a_shorter_one() {
     }
     let never =
         TestHost::answering(50_000, |_| Err(CompletionError::TooLong { limit: Some(90_000) }));
-    assert!(never.plan(&layer(2), &many_steps(40, 500), 1).is_err());
+    assert!(never.plan(&layer(2), &start, 1).is_err());
     assert_eq!(never.prompts().len(), 1 + RETRIES);
 }
 
