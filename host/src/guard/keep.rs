@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use brute_core::{Conversation, Message, Role};
 
@@ -13,10 +13,6 @@ use crate::archive::{self, Archive, ArchiveError, Compacted};
 use crate::formats::{Document, WriteOptions};
 use crate::ladder::{Compaction, Event, Observers};
 use crate::truncation::Lease;
-
-/// When what nobody waits for is begun. To wake a thread costs whoever does it as much as the layers take for hundreds of
-/// messages: this is while the model is at work already.
-const LATER: Duration = Duration::from_millis(1);
 
 /// The archive of one session, opened when there is something to keep.
 #[derive(Clone)]
@@ -228,14 +224,24 @@ impl Keeper {
                 return;
             }
         }
-        let keeper = self.clone();
+        let under_way = UnderWay(self.clone());
+        // To wake a thread costs whoever does it as much as the layers take for hundreds of messages: a task of the runtime
+        // comes to it when the agent waits for its model.
         tokio::spawn(async move {
-            tokio::time::sleep(LATER).await;
             tokio::task::spawn_blocking(move || {
-                keeper.catch_up();
+                under_way.0.catch_up();
                 sweep_if_due(&archive, live);
             });
         });
+    }
+}
+
+/// Somebody has taken it on to archive what waits. If a runtime ends before it comes to that, the next one has to.
+struct UnderWay(Keeper);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        locked(&self.0.0.waiting).is_under_way = false;
     }
 }
 
@@ -324,7 +330,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let archive = Archive::at(folder.path(), ArchiveOptions::default());
         let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_time().max_blocking_threads(1).build().unwrap();
+        let runtime = runtime.max_blocking_threads(1).build().unwrap();
         let message = Message::new(MessageId(1), Role::User, [Part::text("a")]);
         let handle = Digest::of_message(&message).handle();
         let (free, taken) = mpsc::channel::<()>();
@@ -332,7 +338,7 @@ mod tests {
         runtime.block_on(async {
             tokio::task::spawn_blocking(move || taken.recv());
             keeper.ahead(&archive, (0, 0), &[Arc::new(message)], HashSet::new);
-            tokio::time::sleep(2 * LATER).await;
+            tokio::task::yield_now().await;
         });
         runtime.shutdown_background();
         assert!(archive.find(&handle, Some("one")).is_err());

@@ -321,7 +321,7 @@ impl Round<'_, '_> {
             None => sections::with_objective(&answer, &request.kept.objective),
         };
         let whole = Some(&answer).filter(|_| !is_prose).map(|answer| sections::completed(answer));
-        let fits = |whole: &String| self.count(whole) <= request.asked;
+        let fits = |whole: &String| self.count(whole) <= u64::from(request.prompt.max_tokens);
         whole.filter(fits).unwrap_or(answer)
     }
 

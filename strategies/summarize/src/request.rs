@@ -23,9 +23,9 @@ impl Terms {
 const GOAL_SHARE: u64 = 8;
 const LONGEST_GOAL: u64 = 1_000;
 
-/// By this share of the length that is asked for an answer may be longer before it is cut, and so lost, where the
-/// summarizer's window has room: few models count their words. It is clipped where it has to be.
-const LEEWAY_SHARE: u64 = 2;
+/// The words of a request ask for an answer that is by this share shorter than the one at which it is cut, and so lost: few
+/// models count their words.
+const LEEWAY_SHARE: u64 = 4;
 
 /// Below so many tokens a clipped message says nothing.
 const LEAST_MESSAGE: u64 = 24;
@@ -48,8 +48,6 @@ const SLACK: u64 = 16;
 /// A request, and what its answer is to replace.
 pub(crate) struct Request {
     pub prompt: Prompt,
-    /// How long the answer is asked to be, in tokens.
-    pub asked: u64,
     /// Its size, room for the answer included.
     pub size: u64,
     /// What the summary may cost.
@@ -114,17 +112,14 @@ impl<'w> Writer<'_, 'w> {
         let said = self.count(&kept.said.section("", self.terms.said(longest), &count));
         let listed = self.count(&kept.ledger.section("", longest * LEDGER_SHARE / 100, &count));
         let asked = longest - (said + listed).min(longest.saturating_sub(LEAST_ASKED));
-        let mut prompt = Prompt {
-            instructions: self.instructions(asked),
-            input: self.input(goal, record, asked),
-            max_tokens: 0,
+        let told = asked - asked / LEEWAY_SHARE;
+        let prompt = Prompt {
+            instructions: self.instructions(told),
+            input: self.input(goal, record, told),
+            max_tokens: u32::try_from(asked).unwrap_or(u32::MAX),
         };
-        let read = self.count(&prompt.instructions) + self.count(&prompt.input);
-        let left = self.limit.saturating_sub(read + asked);
-        let limit = asked + left.min(asked / LEEWAY_SHARE);
-        prompt.max_tokens = u32::try_from(limit).unwrap_or(u32::MAX);
-        let size = read + limit;
-        Request { prompt, asked, size, terms: self.terms, units, longest, kept }
+        let size = self.count(&prompt.instructions) + self.count(&prompt.input) + asked;
+        Request { prompt, size, terms: self.terms, units, longest, kept }
     }
 
     fn kept(&self, units: &[Unit], goal: &str) -> Kept {
