@@ -10,6 +10,8 @@ mod laws;
 mod plugins;
 #[path = "corpus/replays.rs"]
 mod replays;
+#[path = "../../tests/formats/strict.rs"]
+mod strict;
 #[path = "support/validate.rs"]
 mod validate;
 

@@ -18,6 +18,11 @@ pub(crate) fn strict(format: Format, messages: &[Value]) -> Vec<String> {
     rules.broken
 }
 
+/// Whether it is an instruction, which may stand before the user.
+fn instructs(message: &Value) -> bool {
+    matches!(message["role"].as_str(), Some("system" | "developer"))
+}
+
 #[derive(Default)]
 struct Rules {
     broken: Vec<String>,
@@ -52,10 +57,12 @@ impl Rules {
     }
 
     fn openai_chat(&mut self, messages: &[Value]) {
+        let mut begun = false;
         for (index, message) in messages.iter().enumerate() {
             self.index = index;
             let role = message["role"].as_str().unwrap();
-            self.must(index > 0 || role == "user", "does not begin with the user");
+            begun |= role == "user";
+            self.must(begun || instructs(message), "does not begin with the user");
             self.no_blank_text(message);
             if role == "tool" {
                 self.answer(message["tool_call_id"].as_str().unwrap());
@@ -83,7 +90,7 @@ impl Rules {
                 kind => kind.ends_with("_call") || kind == "reasoning",
             };
             begun |= item["role"] == "user";
-            self.must(begun, "does not begin with the user");
+            self.must(begun || instructs(item), "does not begin with the user");
             match kind {
                 "function_call" | "custom_tool_call" => {
                     let id = text(&item["call_id"]);
@@ -148,7 +155,8 @@ impl Rules {
             self.index = index;
             let role = content["role"].as_str().unwrap();
             let parts = list(&content["parts"]);
-            let begins = role == "user" && parts.iter().any(|part| part["text"].is_string());
+            let speaks = |part: &Value| part["text"].is_string() || part["inlineData"].is_object();
+            let begins = role == "user" && parts.iter().any(speaks);
             self.must(index > 0 || begins, "does not begin with words of the user");
             self.must(role != last_role, "two of one role in a row");
             last_role = role;

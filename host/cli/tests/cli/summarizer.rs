@@ -63,7 +63,7 @@ fn a_summarizer_that_fails_costs_nothing() {
 
         rung       result  before  after  saved  edits  calls time
      1  summarize  failed   1,584  1,584      0      0      1 [time]
-    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 0 out (estimated), [time]
+    asked `summarize`: 1 call of the summarizer, 1,978 tokens in, 0 out (estimated), [time]
     failed `summarize`: the summarizer answered nothing
 
     not fitted: no layer could give anything, 1,084 over
@@ -103,7 +103,7 @@ fn a_summarizer_that_works_makes_it_fit() {
 
         rung       result   before  after  saved  edits  calls time
      1  summarize  applied   1,584    141  1,443      1      1 [time]
-    asked `summarize`: 1 call of the summarizer, 1,985 tokens in, 9 out (estimated), [time]
+    asked `summarize`: 1 call of the summarizer, 1,978 tokens in, 9 out (estimated), [time]
 
     fitted: 141 tokens, 1,443 saved
     ");
@@ -222,7 +222,7 @@ fn a_budget_that_is_used_up_is_said() {
 
         rung       result         before  after  saved  edits  calls time
      1  summarize  out of budget   1,584  1,178    406      1      1 [time]
-    asked `summarize`: 1 call of the summarizer, 949 tokens in, 9 out (estimated), [time]
+    asked `summarize`: 1 call of the summarizer, 942 tokens in, 9 out (estimated), [time]
     ended `summarize`: the summarizer's budget is used up: `max-calls` allows 1 call
 
     not fitted: 1,178 tokens, 406 saved, still 678 over

@@ -12,6 +12,7 @@ use brute_host::layers::Layers;
 use brute_host::tokens::counter;
 use serde_json::Value;
 
+use crate::strict::strict;
 use crate::validate::violations;
 
 /// A ladder that needs no network.
@@ -199,6 +200,7 @@ impl Laws<'_> {
         self.must(size <= after, || format!("read again it has {size} tokens, not {after}"));
         self.valid(output);
         self.same_bytes(output);
+        self.elsewhere(output);
     }
 
     /// No rule is broken that the input kept.
@@ -224,6 +226,25 @@ impl Laws<'_> {
         let new: Vec<&String> =
             after.iter().filter(|found| !before.contains(&words((*found).clone()))).collect();
         self.must(new.is_empty(), || format!("no longer valid: {new:?}"));
+    }
+
+    /// In every other format it is what the strictest provider of that takes, but for the calls that wait.
+    fn elsewhere(&mut self, output: &Document) {
+        let waits = !output.conversation().outline().pending.is_empty();
+        for format in Format::ALL.into_iter().filter(|format| *format != output.format()) {
+            let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+            match Document::read(output.convert(format).json.into_bytes(), &options) {
+                Ok(there) => {
+                    let list =
+                        wires(&there).map(|raw| serde_json::from_str(raw).unwrap_or_default());
+                    let list: Vec<Value> = list.collect();
+                    let mut broken = strict(format, &list);
+                    broken.retain(|rule| !(waits && rule == "calls without results at the end"));
+                    self.must(broken.is_empty(), || format!("not valid as {format}: {broken:?}"));
+                }
+                Err(error) => self.broken.push(format!("cannot be read as {format}: {error}")),
+            }
+        }
     }
 
     /// Every message on the wire of which nothing was touched is in the output, byte for byte and in
