@@ -1,4 +1,4 @@
-//! Real sessions of agents, compacted for several windows, when the folder with them is there.
+//! Sessions of agents, compacted for several windows: those that ship, and real ones when the folder with them is there.
 //!
 //! `BRUTE_CORPUS` names the folder (`../shared/corpus` beside the repository if it is not set).
 
@@ -247,4 +247,19 @@ fn real_sessions_stay_whole() {
         tally.passed, tally.failed, tally.skipped
     ));
     assert_eq!(tally.failed, 0, "laws were broken; see the table above");
+}
+
+/// The same for the sessions that are always there.
+#[test]
+fn sessions_that_ship_stay_whole() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/sessions");
+    let mut tally = Tally::default();
+    for path in files(&root) {
+        let bytes = std::fs::read(&path).unwrap();
+        let Reading::Conversations(found, mended) = read(&bytes).0 else { continue };
+        let name = path.file_name().unwrap().to_string_lossy();
+        found.iter().for_each(|found| tally.compacted(&name, found, mended));
+    }
+    assert_eq!(tally.failed, 0, "laws were broken; see the table above");
+    assert!(tally.passed >= 6 * WINDOWS.len() * Ladder::ALL.len(), "{}", tally.passed);
 }
