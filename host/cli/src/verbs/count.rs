@@ -22,6 +22,9 @@ const EXCERPT: usize = 56;
 /// Nobody has a terminal that is wider.
 const WIDEST: usize = 1_000;
 
+/// Of more turns than these, the table has the largest.
+const MOST_TURNS: usize = 200;
+
 pub(crate) fn run(global: &Global, args: &Count) -> Done {
     let config = setup::over(setup::load(global, true)?, &args.room);
     let session = session::read(global, &config, &args.session)?;
@@ -76,9 +79,9 @@ struct Sums {
 #[serde(rename_all = "kebab-case")]
 struct Turn {
     request: String,
-    /// The same, longer.
+    /// The same, longer: of what is in the table alone.
     #[serde(skip)]
-    words: String,
+    words: Option<String>,
     messages: usize,
     steps: usize,
     tokens: u64,
@@ -112,11 +115,17 @@ impl Sums {
         };
         let turns = outline.turns.iter().map(|turn| Turn {
             request: request(turn.user, EXCERPT),
-            words: request(turn.user, WIDEST),
+            words: None,
             messages: turn.span.len(),
             steps: turn.steps.len(),
             tokens: messages[turn.span.clone()].iter().map(|message| tokens(message)).sum(),
         });
+        let mut turns: Vec<Turn> = turns.collect();
+        let mut largest: Vec<usize> = (0..turns.len()).collect();
+        largest.sort_by_key(|turn| std::cmp::Reverse(turns[*turn].tokens));
+        for turn in largest.into_iter().take(MOST_TURNS) {
+            turns[turn].words = Some(request(outline.turns[turn].user, WIDEST));
+        }
         let mut roles: BTreeMap<String, Sum> = BTreeMap::new();
         let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
         for (index, message) in messages.iter().enumerate() {
@@ -142,7 +151,7 @@ impl Sums {
             overhead: sizing.overhead,
             bytes: document.wire_bytes(),
             max_bytes: sizing.max_bytes,
-            turns: turns.collect(),
+            turns,
             roles,
             tools,
         }
@@ -204,16 +213,25 @@ impl Sums {
             // What the figures and three blanks leave of the line is for the request.
             let left = style::columns().saturating_sub(style::table_width(&self.turns(0)) + 3);
             text.push_str(&format!("\n{}\n", style::lines(&self.turns(left))));
+            let others = self.turns.iter().filter(|turn| turn.words.is_none());
+            let (turns, tokens) =
+                others.fold((0, 0), |(turns, tokens), turn| (turns + 1, tokens + turn.tokens));
+            if turns > 0 {
+                let (turns, tokens) = (counted(turns, "smaller turn"), number(tokens));
+                let line = format!("and {turns} of {tokens} tokens together (all with --json)");
+                text.push_str(&format!("{}\n", styled(DIM, &line)));
+            }
         }
         text
     }
 
-    /// The table of turns; of their requests, so many columns.
+    /// The table of the largest turns, in order; of their requests, so many columns.
     fn turns(&self, words: usize) -> Table {
         let header = ["turn", "messages", "steps", "tokens", "share", "request"];
         let header = if words == 0 { &header[..5] } else { &header[..] };
         let mut table = style::table(header, &[0, 1, 2, 3, 4]);
         for (index, turn) in self.turns.iter().enumerate() {
+            let Some(request) = &turn.words else { continue };
             let mut row = vec![
                 (index + 1).to_string(),
                 number(turn.messages as u64),
@@ -222,7 +240,7 @@ impl Sums {
                 share(turn.tokens, self.tokens),
             ];
             if words > 0 {
-                row.push(excerpt(&turn.words, words));
+                row.push(excerpt(request, words));
             }
             table.add_row(row);
         }

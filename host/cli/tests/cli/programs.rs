@@ -44,6 +44,24 @@ fn a_count_adds_up() {
 }
 
 #[test]
+fn of_many_turns_the_largest_are_shown_and_the_others_summed_up() {
+    let turn = |turn: u32| {
+        let words = "word ".repeat(if turn % 100 == 7 { 90 } else { 9 });
+        format!(
+            r#"{{"role":"user","content":"ask {turn} {words}"}},{{"role":"assistant","content":"a"}}"#
+        )
+    };
+    let session = format!("[{}]", (0..301).map(turn).collect::<Vec<_>>().join(","));
+    let said = Place::new().piped("count - --by turn", &session).out;
+    let rows = said.lines().filter(|line| line.contains("ask ")).count();
+    assert_eq!(rows, 200, "{said}");
+    for largest in ["ask 7 ", "ask 107 ", "ask 207 "] {
+        assert!(said.contains(largest), "{largest}: {said}");
+    }
+    assert!(said.contains("and 101 smaller turns of "), "{said}");
+}
+
+#[test]
 fn messages_are_counted_as_they_stand_in_the_file() {
     let text = "row ".repeat(600);
     let result =
