@@ -40,7 +40,19 @@ impl Reported {
             Some(tokens) => {
                 let reply = messages.iter().rposition(|one| one.role() == Role::Assistant);
                 let sent = reply.map_or(messages, |reply| &messages[..=reply]);
-                gauge.observe(tokens, size(sent));
+                let counted = budget.request(size(sent));
+                if !gauge.observe(tokens, size(sent)) && tokens > counted {
+                    let (prior, ratio) = (sizing.ratio, sizing.ratio);
+                    let reported = tokens;
+                    return Some(Self {
+                        reported,
+                        counted,
+                        reports: 1,
+                        prior,
+                        ratio,
+                        estimate: None,
+                    });
+                }
             }
             None => {
                 let (mut known, mut tokens) = (0, 0);

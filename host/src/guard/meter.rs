@@ -109,7 +109,9 @@ impl Meter {
     ) -> Option<Anchor> {
         for (messages, reported) in std::mem::take(&mut self.reports) {
             let counted = self.counted(messages, conversation, counter);
-            self.gauge.observe(reported, counted);
+            if !self.gauge.observe(reported, counted) {
+                tracing::warn!(reported, counted, "a report of the provider is not believed");
+            }
         }
         self.gauge.anchor()
     }

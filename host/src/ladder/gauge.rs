@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::formats::LARGEST_COUNT;
+
 /// One point where both counts of a request are known, and how they go on from there.
 ///
 /// The size of a request is `reported + ratio · (messages now − messages at the report)`: one formula for what was
@@ -72,7 +74,10 @@ impl Anchor {
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gauge {
+    /// The newest report that is believed.
     newest: Option<(u64, u64)>,
+    /// The newest report, believed or not.
+    seen: Option<(u64, u64)>,
     reports: u32,
     /// By how much the requests differed from each other, in tokens of the provider and of the counter, the newer
     /// the more.
@@ -104,24 +109,44 @@ impl Gauge {
     /// The most tokens of a provider for one of the counter that are believed.
     pub const MOST_RATIO: f64 = 3.0;
 
+    /// A report may be so many tokens more than its messages account for: what an agent sends around them that nobody
+    /// here sees, dozens of tool schemas above all.
+    const MOST_AROUND: f64 = 100_000.0;
+
+    /// From one report to the next, so much may be added around the messages at once: a few tools.
+    const MOST_ADDED: f64 = 8_192.0;
+
     /// Takes in that the provider counted `reported` tokens, cached ones and the reply included, where the messages
-    /// of the request and the reply are `counted` tokens by the counter. A report of less than any tokenizer makes of
-    /// that changes nothing: some servers count what they did not have in a cache, or nothing at all.
-    pub fn observe(&mut self, reported: u64, counted: u64) {
-        if reported == 0 || (reported as f64) < Self::LEAST_RATIO * counted as f64 {
-            return;
+    /// of the request and the reply are `counted` tokens by the counter. Whether that is believed.
+    ///
+    /// A report of less than any tokenizer makes of that changes nothing: some servers count what they did not have in
+    /// a cache, or nothing at all. Nor does one of more than the messages and what may surround them, as of a server that
+    /// reports the sum over a session: a history would be given up for it. If the next one has no more beyond its messages,
+    /// it stands around them, and both are believed.
+    pub fn observe(&mut self, reported: u64, counted: u64) -> bool {
+        let is_too_little = (reported as f64) < Self::LEAST_RATIO * counted as f64;
+        if reported == 0 || reported >= LARGEST_COUNT || is_too_little {
+            return false;
         }
-        if let Some((reported_before, counted_before)) = self.newest
-            && counted.abs_diff(counted_before) >= Self::TELLING
-        {
+        let before = self.seen.replace((reported, counted));
+        let (reported_before, counted_before) = before.unwrap_or_default();
+        let grown = reported as f64 - reported_before as f64;
+        let changed = counted.abs_diff(counted_before);
+        let around = if before.is_some() { Self::MOST_ADDED } else { Self::MOST_AROUND };
+        let most = Self::MOST_RATIO * changed as f64 + around;
+        if grown > most {
+            return false;
+        }
+        // What follows a report that was no size tells nothing about the ratio.
+        if before.is_some() && changed >= Self::TELLING && grown >= -most {
             // What a compaction took tells as much as what was appended.
             let sign = if counted < counted_before { -1.0 } else { 1.0 };
-            let grown = sign * (reported as f64 - reported_before as f64);
-            self.reported = Self::KEPT * self.reported + grown;
-            self.counted = Self::KEPT * self.counted + counted.abs_diff(counted_before) as f64;
+            self.reported = Self::KEPT * self.reported + sign * grown;
+            self.counted = Self::KEPT * self.counted + changed as f64;
         }
         self.newest = Some((reported, counted));
         self.reports = self.reports.saturating_add(1);
+        true
     }
 
     /// The newest report, and how sizes go on from there; none before the first.
@@ -153,6 +178,45 @@ mod tests {
     }
 
     #[test]
+    fn a_sum_over_a_session_is_no_size() {
+        let mut gauge = Gauge::default();
+        let (mut counted, mut sum) = (20_000, 0);
+        for _ in 0..200 {
+            counted += 500;
+            sum += counted + 3_000;
+            gauge.observe(sum, counted);
+            let size = gauge.anchor().map(|anchor| anchor.request(counted));
+            assert!(size.is_some_and(|size| size < 3 * counted), "{size:?} for {counted}");
+        }
+    }
+
+    #[test]
+    fn one_report_of_more_than_there_can_be_is_forgotten() {
+        for odd in [9_000_000, u64::MAX] {
+            let mut gauge = Gauge::default();
+            assert!(!gauge.observe(odd, 24_000));
+            assert_eq!(gauge.anchor(), None);
+            assert!(gauge.observe(25_000, 24_000) && gauge.observe(25_600, 24_500));
+            let before = gauge.anchor();
+            assert!(!gauge.observe(odd, 25_000));
+            assert_eq!(gauge.anchor(), before);
+            assert!(!gauge.observe(odd, 25_200) || odd < LARGEST_COUNT);
+            assert!(gauge.observe(26_600, 25_500));
+        }
+    }
+
+    #[test]
+    fn what_stays_is_believed_from_the_second_time_on() {
+        let mut gauge = Gauge::default();
+        assert!(gauge.observe(25_000, 24_000));
+        // Forty tools more.
+        assert!(!gauge.observe(65_000, 24_100));
+        assert!(gauge.observe(65_600, 24_700));
+        let size = gauge.anchor().map(|anchor| anchor.request(24_800));
+        assert_eq!(size, Some(65_700));
+    }
+
+    #[test]
     fn a_report_of_nothing_says_nothing() {
         let mut gauge = Gauge::default();
         gauge.observe(0, 500);
@@ -176,10 +240,10 @@ mod tests {
     fn a_tool_that_was_added_says_nothing_about_the_ratio() {
         let mut gauge = Gauge::default();
         gauge.observe(2_000, 1_000);
-        gauge.observe(22_000, 1_010);
+        gauge.observe(7_000, 1_010);
         assert_eq!(
             gauge.anchor().map(|anchor| (anchor.ratio(), anchor.request(1_110))),
-            Some((1.0, 22_100))
+            Some((1.0, 7_100))
         );
     }
 
