@@ -314,6 +314,11 @@ impl Conversation {
         Outline::of(&self.messages).unwrap_or_default()
     }
 
+    /// The ids of the calls that no result has answered, in order.
+    pub fn open_calls(&self) -> &[Box<str>] {
+        &self.open
+    }
+
     /// The id that the next new message gets: no message has it or a later one.
     pub fn next_id(&self) -> MessageId {
         MessageId(self.next_id)

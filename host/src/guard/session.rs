@@ -3,9 +3,11 @@
 mod archived;
 mod fit;
 mod logged;
+mod ready;
 
 pub use fit::Fitted;
 pub use logged::SessionError;
+pub use ready::Ready;
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
@@ -57,17 +59,6 @@ struct State {
     archived: (u64, usize),
     /// Whether all that was there at the beginning is counted. What is appended is little at a time.
     is_counted: bool,
-}
-
-/// A call of the model that is to be made now, with the conversation of the session.
-#[derive(Debug, Clone)]
-pub struct Ready {
-    /// The compaction that went before it, if one was due. Its outcome says what stands in the way of a conversation
-    /// that does not fit; later calls do not say it again.
-    pub compaction: Option<Compaction>,
-    generation: u64,
-    messages: usize,
-    policies: u64,
 }
 
 impl Shared {
@@ -148,6 +139,16 @@ impl Session {
         reader(&locked(&self.0.state).conversation)
     }
 
+    /// The ids of the model's calls that no result has answered yet, in order. No provider takes a request with one.
+    ///
+    /// After a crash these are the calls under way when it came: before the model is called again, each gets a result by
+    /// [`tool_result`](Self::tool_result), that of another run of its tool or words that say that it was interrupted.
+    pub fn open_calls(&self) -> Vec<String> {
+        self.read(|conversation| {
+            conversation.open_calls().iter().map(ToString::to_string).collect()
+        })
+    }
+
     /// What the provider reported last, and how sizes go on from there; none before the first report.
     pub fn anchor(&self) -> Option<Anchor> {
         let state = &mut *locked(&self.0.state);
@@ -198,7 +199,8 @@ impl Session {
     /// what was cut is on disk, and the result says where.
     ///
     /// # Errors
-    /// If there is no such call open, or it cannot be logged.
+    /// If there is no such call open, or it cannot be logged. The output is gone then: who wants to try again caps it by
+    /// [`capped`](Self::capped), and appends that by [`push`](Self::push).
     pub async fn tool_result(
         &self,
         call: &str,
@@ -304,10 +306,9 @@ impl Session {
         );
         let compaction = due.policy.compact().compact(job).instrument(span).await;
         if let Err(error) = self.archive(due, &compaction, document).await {
-            return Some(self.not_made(due, &compaction, |before, duration| Event::NotArchived {
-                before,
-                error: error.to_string(),
-                duration,
+            let error = error.to_string();
+            return Some(self.not_made(due, &compaction, error.clone(), |before, duration| {
+                Event::NotArchived { before, error, duration }
             }));
         }
         self.commit(compaction, due)
@@ -364,13 +365,14 @@ impl Session {
         &self,
         due: &Due,
         compaction: &Compaction,
+        reason: String,
         event: impl FnOnce(u64, Duration) -> Event,
     ) -> Ready {
         let ready = {
             let state = &mut *locked(&self.0.state);
             let (mut start, counter) = (due.conversation.clone(), &**due.policy.counter());
             state.trigger.settle(&due.budget, &mut start, counter, false);
-            state.ready(None)
+            Ready { refused: Some(reason), ..state.ready(None) }
         };
         self.observers().tell(|| event(compaction.before, compaction.duration));
         ready
@@ -388,7 +390,7 @@ impl Session {
             Ok(is_committed) => ready.compaction = is_committed.then_some(compaction),
             Err(error) => {
                 let error = error.to_string();
-                return Some(self.not_made(due, &compaction, |before, duration| {
+                return Some(self.not_made(due, &compaction, error.clone(), |before, duration| {
                     Event::NotLogged { before, error, duration }
                 }));
             }
@@ -492,6 +494,6 @@ impl State {
     fn ready(&self, compaction: Option<Compaction>) -> Ready {
         let (generation, messages) = (self.generation, self.conversation.len());
         let policies = self.last_policy.1;
-        Ready { compaction, generation, messages, policies }
+        Ready { compaction, refused: None, generation, messages, policies }
     }
 }

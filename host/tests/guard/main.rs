@@ -65,6 +65,25 @@ fn outputs() -> Vec<String> {
     outputs
 }
 
+#[tokio::test]
+async fn calls_that_wait_for_their_results_are_named() {
+    let session = Guard::new(policy(WINDOW, Arc::new(Approximate))).session("one");
+    session.push(Role::User, [Part::text("go")]).unwrap();
+    let call = |id: &str| {
+        Part::ToolCall(brute_core::ToolCall {
+            id: id.into(),
+            name: "read".into(),
+            arguments: "{}".into(),
+        })
+    };
+    session.push(Role::Assistant, [call("a"), call("b")]).unwrap();
+    assert_eq!(session.open_calls(), ["a", "b"]);
+    session.tool_result("a", "read", b"text".to_vec(), false).await.unwrap();
+    assert_eq!(session.open_calls(), ["b"]);
+    session.tool_result("b", "read", b"interrupted".to_vec(), true).await.unwrap();
+    assert!(session.open_calls().is_empty());
+}
+
 /// A conversation of so many steps of about 100 tokens.
 fn steps(count: usize) -> Conversation {
     let steps = (0..count).map(|step| format!("assistant call:c{step}\ntool c{step} wordx80\n"));
@@ -252,8 +271,10 @@ async fn what_is_given_up_is_in_the_archive_before_it_is_gone() {
     let guard = Guard::new(policy);
     guard.subscribe(subscriber).unwrap();
     let session = guard.resume("full", steps(300));
-    for _ in 0..3 {
-        assert!(session.before_call(None).await.unwrap().compaction.is_none());
+    for call in 0..3 {
+        let ready = session.before_call(None).await.unwrap();
+        assert!(ready.compaction.is_none());
+        assert_eq!(ready.refused.is_some_and(|why| why.contains("taken")), call == 0);
         assert_eq!(session.conversation(), steps(300));
     }
     assert!(guard.flush(Duration::from_secs(60)));

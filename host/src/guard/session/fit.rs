@@ -17,6 +17,8 @@ pub struct Fitted {
     pub request: Vec<u8>,
     /// The compaction that made it so, if one was due; see [`Ready::compaction`](super::Ready::compaction).
     pub compaction: Option<Compaction>,
+    /// Why a compaction that was due is not in place; see [`Ready::refused`](super::Ready::refused).
+    pub refused: Option<String>,
 }
 
 impl Session {
@@ -55,7 +57,8 @@ impl Session {
             self.hold_texts(None);
         }
         let tools = document.tools_text();
-        let compaction = self.made_ready(tools.as_deref(), Some(&document)).await.compaction;
+        let ready = self.made_ready(tools.as_deref(), Some(&document)).await;
+        let (compaction, refused) = (ready.compaction, ready.refused);
         let write = |now: &Conversation| document.write(now, &WriteOptions::default()).into_owned();
         let request = self.read(write);
         if compaction.is_some() {
@@ -68,7 +71,7 @@ impl Session {
             state.meter.turn_over();
         }
         self.sync().await?;
-        Ok(Fitted { request, compaction })
+        Ok(Fitted { request, compaction, refused })
     }
 
     /// Takes `conversation` for what the one that is there has become. Whether it begins anew.
