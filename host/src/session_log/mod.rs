@@ -22,7 +22,7 @@
 //! over what he does not know would go on with another conversation.
 //!
 //! ```
-//! use brute_core::{Part, Role};
+//! use brute_host::core::{Part, Role};
 //! use brute_host::config::Config;
 //! use brute_host::guard::{Guard, Policy};
 //! use brute_host::session_log::SessionLog;
@@ -51,7 +51,9 @@ mod record;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use change::Change;
 pub use error::LogError;
+pub(crate) use record::{FORMAT, Record, Said, VERSION};
 
 use std::fs::File;
 use std::io;
@@ -60,8 +62,7 @@ use std::sync::Arc;
 
 use brute_core::{Conversation, Message};
 
-use self::change::Change;
-use self::record::{Record, Said, header};
+use self::record::header;
 use crate::lines::{Harm, Lines, Others, folder_of};
 use crate::truncation::own;
 
