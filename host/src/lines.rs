@@ -67,7 +67,8 @@ impl Lines {
             if is_new || file.metadata()?.len() == 0 {
                 sync_folder(path)?;
             }
-            let (file, path) = (Arc::new(file), path.to_owned());
+            // The process may go to another folder meanwhile.
+            let (file, path) = (Arc::new(file), std::path::absolute(path)?);
             return Ok(Self { file, path, end: 0, is_unclean: false });
         }
         Err(io::Error::from(io::ErrorKind::NotFound))
