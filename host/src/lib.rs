@@ -27,8 +27,44 @@ pub mod truncation;
 
 /// What layers and conversations are made of, for programs that depend on this crate alone.
 pub use brute_core as core;
+/// The layers that ship, for ladders that are made in code.
+pub use {
+    brute_sliding_window as sliding_window, brute_summarize as summarize,
+    brute_tool_results as tool_results,
+};
 
 /// The README's embedding, kept honest.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    fn sources(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+    }
+
+    /// Who embeds this crate depends on no other one of the workspace.
+    #[test]
+    fn no_example_needs_another_crate_of_the_workspace() {
+        let sources = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
+        let mut examples = 0;
+        for path in sources {
+            let Ok(text) = fs::read_to_string(&path) else { continue };
+            for line in text.lines().map(str::trim_start) {
+                let Some(doc) = ["///", "//!"].iter().find_map(|head| line.strip_prefix(head))
+                else {
+                    continue;
+                };
+                let Some((_, used)) = doc.split_once("use brute_") else { continue };
+                assert!(used.starts_with("host::"), "{}: {line}", path.display());
+                examples += 1;
+            }
+        }
+        assert!(examples > 20, "{examples}");
+    }
+}

@@ -26,6 +26,18 @@ pub(crate) enum Others {
     Refuse,
 }
 
+/// What something else did to a file that is open: not everybody asks for its lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Harm {
+    /// It is not at its path any more.
+    Gone,
+    /// It was cut or added to, and is this long now.
+    Changed {
+        /// In bytes.
+        length: u64,
+    },
+}
+
 /// A file that this value alone may write to, for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Lines {
@@ -55,7 +67,8 @@ impl Lines {
             if is_new || file.metadata()?.len() == 0 {
                 sync_folder(path)?;
             }
-            let (file, path) = (Arc::new(file), path.to_owned());
+            // The process may go to another folder meanwhile.
+            let (file, path) = (Arc::new(file), std::path::absolute(path)?);
             return Ok(Self { file, path, end: 0, is_unclean: false });
         }
         Err(io::Error::from(io::ErrorKind::NotFound))
@@ -83,6 +96,17 @@ impl Lines {
         file.seek(SeekFrom::Start(from))?;
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// What something else did to the file since it was opened, if it did.
+    pub(crate) fn harm(&self) -> io::Result<Option<Harm>> {
+        if !is_still_there(&self.file, &self.path)? {
+            return Ok(Some(Harm::Gone));
+        }
+        let length = self.file.metadata()?.len();
+        // What could not be taken back is behind the end.
+        let is_ours = length == self.end || self.is_unclean && length > self.end;
+        Ok((!is_ours).then_some(Harm::Changed { length }))
     }
 
     /// The file, for a thread that brings it to the disk.

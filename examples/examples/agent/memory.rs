@@ -126,8 +126,7 @@ impl Memory {
 
 /// What `brute.toml` says, if there is one, and where the agent's things go that it says nothing about.
 fn config(options: &Options, own: &Path) -> Result<Config, Box<dyn Error>> {
-    let read = Places::find(&options.folder, None).read(&options.folder);
-    let mut sources = read.map_err(|mut errors| errors.swap_remove(0))?;
+    let mut sources = Places::find(&options.folder, None).read(&options.folder)?;
     sources.set.extend(options.window.map(|size| format!("window.size = {size}")));
     let loaded = load(&sources, &Layers::built_in());
     if !loaded.diagnostics.is_empty() {

@@ -99,7 +99,8 @@ fn read_with(global: &Global, own_summarizer: bool) -> Result<(Sources, config::
         // Whom the user trusts is no configuration.
         places = Places { trust: places.trust, ..Places::default() };
     }
-    let mut sources = places.read(&cwd).map_err(unreadable)?;
+    let mut sources =
+        places.read(&cwd).map_err(|errors| Failure::configuration(errors.to_string()))?;
     sources.set.clone_from(&global.set);
     sources.own_summarizer = own_summarizer;
     let variable = std::env::var_os(TRUST_VARIABLE).unwrap_or_default();
@@ -153,11 +154,6 @@ pub(crate) fn layers_and_plugins(global: &Global) -> Result<(Layers, Plugins), F
         show(&loaded.diagnostics);
     }
     Ok((loaded.layers, loaded.plugins))
-}
-
-fn unreadable(errors: Vec<config::ReadError>) -> Failure {
-    let each: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    Failure::configuration(each.join("\n"))
 }
 
 /// The configuration in force.

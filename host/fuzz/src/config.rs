@@ -32,7 +32,7 @@ pub fn check(bytes: &[u8]) {
 
 /// The configuration, if it is one.
 fn loaded(text: &str, origin: Origin) -> Option<Config> {
-    let source = Source { name: "brute.toml".into(), text: text.to_owned(), origin };
+    let source = Source::new("brute.toml", text, origin);
     let sources = match origin {
         Origin::User => Sources { user: Some(source), ..Sources::default() },
         Origin::Set(_) => Sources { set: vec![text.to_owned()], ..Sources::default() },

@@ -101,7 +101,7 @@ impl Digest {
     /// The short form that people and models are given: 12 digits.
     ///
     /// ```
-    /// use brute_core::{Message, MessageId, Part, Role};
+    /// use brute_host::core::{Message, MessageId, Part, Role};
     /// use brute_host::archive::Digest;
     ///
     /// let message = Message::new(MessageId(0), Role::User, [Part::text("hello")]);

@@ -32,7 +32,7 @@ impl Archive {
     /// the first. One that was not made in the end, or is of another conversation, is passed over.
     ///
     /// ```
-    /// use brute_core::{Conversation, Message, MessageId, Part, Role};
+    /// use brute_host::core::{Conversation, Message, MessageId, Part, Role};
     /// use brute_host::archive::{Archive, ArchiveOptions};
     ///
     /// let say = |id, text: &str| Message::new(MessageId(id), Role::User, [Part::text(text)]);

@@ -173,7 +173,7 @@ impl Session {
     /// ```
     /// use std::sync::{Arc, Mutex};
     ///
-    /// use brute_core::Approximate;
+    /// use brute_host::core::Approximate;
     /// use brute_host::archive::{Archive, ArchiveOptions};
     /// use brute_host::ladder::{Budget, Compactor, Event};
     ///

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
@@ -29,8 +30,10 @@ pub enum Origin {
 /// A text with settings, and what to call it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Its path, or `--set`.
+    /// How it is called in what is said of it: its path, as short as it is known, or `--set`.
     pub name: String,
+    /// Where relative paths in it begin; if this is relative itself, at the current folder of the process.
+    pub folder: PathBuf,
     /// What it says.
     pub text: String,
     /// Where it stands among the others.
@@ -38,6 +41,17 @@ pub struct Source {
 }
 
 impl Source {
+    /// A text whose relative paths begin at the folder that its name is in.
+    pub fn new(name: impl Into<String>, text: impl Into<String>, origin: Origin) -> Self {
+        let (name, text) = (name.into(), text.into());
+        let folder = match origin {
+            Origin::User | Origin::Found | Origin::Project => Path::new(&name).parent(),
+            Origin::Default | Origin::Set(_) => None,
+        };
+        let folder = folder.map(Path::to_owned).unwrap_or_default();
+        Self { name, folder, text, origin }
+    }
+
     /// The line and the column (in characters) of a byte of the text, both from 1.
     pub fn position(&self, byte: usize) -> (usize, usize) {
         let mut byte = byte.min(self.text.len());
@@ -237,8 +251,7 @@ mod tests {
 
     #[test]
     fn positions_count_characters_from_one() {
-        let source =
-            Source { name: "x".into(), text: "a = 1\nü = 2\n".into(), origin: Origin::User };
+        let source = Source::new("x", "a = 1\nü = 2\n", Origin::User);
         for (byte, position) in [(0, (1, 1)), (5, (1, 6)), (6, (2, 1)), (8, (2, 2)), (99, (3, 1))] {
             assert_eq!(source.position(byte), position, "{byte}");
         }
@@ -275,11 +288,7 @@ mod tests {
 
     #[test]
     fn programs_get_line_and_column() {
-        let source = Arc::new(Source {
-            name: "brute.toml".into(),
-            text: "a\nbc\n".into(),
-            origin: Origin::Project,
-        });
+        let source = Arc::new(Source::new("brute.toml", "a\nbc\n", Origin::Project));
         let diagnostic = Diagnostic::warning("odd", "b").at(&source, 3..4);
         let json = serde_json::to_value(&diagnostic).unwrap();
         assert_eq!((&json["line"], &json["column"]), (&2.into(), &2.into()));

@@ -34,6 +34,14 @@ pub struct Places {
     pub trust: Option<PathBuf>,
 }
 
+/// All files of a configuration that cannot be read, each with why: a line each.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.each.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct ReadErrors {
+    /// Each of them; there is one at the least.
+    pub each: Vec<ReadError>,
+}
+
 /// A file that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -92,12 +100,13 @@ impl Places {
         Self { user, project, asked: asked.is_some(), trust }
     }
 
-    /// What the files say. Names are relative to `cwd` where they are below it. The user's word on plugins is
-    /// missed only by who has some.
+    /// What the files say. What is said of them calls them relative to `cwd` where they are below it; paths in them
+    /// begin at their folders, whatever the current folder of the process is. The user's word on plugins is missed
+    /// only by who has some.
     ///
     /// # Errors
     /// Every other file that cannot be read.
-    pub fn read(&self, cwd: &Path) -> Result<Sources, Vec<ReadError>> {
+    pub fn read(&self, cwd: &Path) -> Result<Sources, ReadErrors> {
         let mut errors = Vec::new();
         let mut file = |path: &Option<PathBuf>, origin| {
             let read = read(path.as_deref()?, cwd, origin);
@@ -106,7 +115,7 @@ impl Places {
         let user = file(&self.user, Origin::User);
         let project = file(&self.project, if self.asked { Origin::Project } else { Origin::Found });
         if !errors.is_empty() {
-            return Err(errors);
+            return Err(ReadErrors { each: errors });
         }
         let (trust, trust_error) = match self.trust.as_deref().map(Trust::read).transpose() {
             Ok(trust) => (trust.unwrap_or_default(), None),
@@ -126,13 +135,20 @@ fn read(path: &Path, cwd: &Path, origin: Origin) -> Result<Source, ReadError> {
         let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
         ReadError::NotText { path: path.into(), line }
     })?;
-    let name = path.strip_prefix(cwd).unwrap_or(path).display().to_string();
-    Ok(Source { name, text, origin })
+    let below = path.strip_prefix(cwd).unwrap_or(path);
+    let mut source = Source::new(below.display().to_string(), text, origin);
+    // A short path serves as long as it is the same one for the process.
+    let is_current = || env::current_dir().is_ok_and(|current| current == cwd);
+    let path = if is_current() { below } else { path };
+    source.folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    Ok(source)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::load;
+    use crate::layers::Layers;
 
     #[test]
     fn the_nearest_file_upwards_is_the_projects() {
@@ -171,6 +187,53 @@ mod tests {
         assert_eq!((own.user, own.project), (Some(file), None));
     }
 
+    /// Another program's folder is not where the process happens to be.
+    #[test]
+    fn paths_begin_at_the_folder_of_the_file_whoever_reads_it() {
+        let root = tempfile::tempdir().unwrap();
+        let (own, project) = (root.path().join("own"), root.path().join("project"));
+        let text = |name: &str| {
+            format!(
+                "[truncate]\nspill = \"{name}/full\"\nreadable = [\"{name}\"]\n[archive]\nfolder = \"{name}\"\n\
+                 [plugins]\npath = [\"{name}/plugins\"]\n"
+            )
+        };
+        for folder in [&own, &project] {
+            fs::create_dir_all(folder.join("deep")).unwrap();
+            fs::write(folder.join(FILE_NAME), text("here")).unwrap();
+            fs::create_dir_all(folder.join("here/plugins")).unwrap();
+            fs::write(folder.join("here/plugins/libx.so"), "").unwrap();
+            fs::write(folder.join("here/plugins/x.dll"), "").unwrap();
+            fs::write(folder.join("here/plugins/libx.dylib"), "").unwrap();
+        }
+        let files = |user: Option<&Path>, project: Option<&Path>| Places {
+            user: user.map(|folder| folder.join(FILE_NAME)),
+            project: project.map(|folder| folder.join(FILE_NAME)),
+            ..Places::default()
+        };
+        for (places, cwd, expected) in [
+            (files(None, Some(&project)), project.clone(), &project),
+            (files(None, Some(&project)), project.join("deep"), &project),
+            (files(None, Some(&project)), root.path().to_owned(), &project),
+            (files(Some(&own), None), project.clone(), &own),
+            (files(Some(&own), None), own.clone(), &own),
+            (files(Some(&own), Some(&project)), own.clone(), &project),
+        ] {
+            let loaded = load(&places.read(&cwd).unwrap(), &Layers::built_in());
+            let config = loaded.config.unwrap();
+            let here = expected.join("here");
+            let shown = here.display().to_string();
+            assert_eq!(config.truncate.spill, Some(here.join("full").display().to_string()));
+            assert_eq!(config.truncate.spill_folder().path(), Some(&*here.join("full")));
+            assert_eq!(config.truncate.readable, [shown.clone()]);
+            assert_eq!(config.archive.folder, Some(shown));
+            assert!(loaded.plugins.missing.is_empty() && !loaded.plugins.files.is_empty());
+            for plugin in &loaded.plugins.files {
+                assert!(plugin.path.starts_with(here.join("plugins")), "{:?}", plugin.path);
+            }
+        }
+    }
+
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
         let root = tempfile::tempdir().unwrap();
@@ -181,8 +244,11 @@ mod tests {
             Some(root.path().join("missing.toml").into()),
             None,
         );
-        let errors: Vec<_> =
-            places.read(root.path()).unwrap_err().iter().map(ToString::to_string).collect();
+        let all =
+            || -> Result<Sources, Box<dyn std::error::Error>> { Ok(places.read(root.path())?) };
+        let all = all().unwrap_err().to_string();
+        let errors: Vec<_> = all.lines().collect();
+        assert_eq!(errors.len(), 2, "{all}");
         assert!(errors[0].starts_with("cannot read `") && errors[0].contains("missing.toml`: "));
         assert!(errors[1].ends_with("binary.toml` is not UTF-8 text: line 2 holds other bytes"));
     }
@@ -193,7 +259,7 @@ mod tests {
         fs::write(root.path().join("own.toml"), "version = 1\n").unwrap();
         for name in ["own.toml", "./own.toml", "../own.toml", ".", "new\nline\u{1b}"] {
             let errors = Places::of(root.path(), None, Some(name.into()), None).read(root.path());
-            let error = errors.unwrap_err()[0].to_string();
+            let error = errors.unwrap_err().to_string();
             let expected = format!("`BRUTE_CONFIG` names `{}`, which is no", shown(name));
             assert!(error.starts_with(&expected), "{error}");
         }

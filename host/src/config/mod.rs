@@ -47,7 +47,7 @@ use crate::truncation::TruncateOptions;
 pub use amount::Amount;
 pub use diagnostic::{Diagnostic, Origin, Place, Severity, Source, render};
 pub use document::{KeepOptions, PluginsOptions, TriggerOptions, WindowOptions};
-pub use files::{FILE_NAME, Places, ReadError, USER_FILE_VARIABLE};
+pub use files::{FILE_NAME, Places, ReadError, ReadErrors, USER_FILE_VARIABLE};
 pub use options::layer_options;
 pub use reference::{UnknownKey, reference, reference_markdown};
 pub use resolve::{Loaded, load};
@@ -77,16 +77,12 @@ pub struct Sources {
 impl Sources {
     /// All texts, weakest first.
     fn all(&self) -> impl Iterator<Item = Source> {
-        let defaults = Source {
-            name: "defaults.toml".into(),
-            text: resolve::DEFAULTS.into(),
-            origin: Origin::Default,
-        };
-        let set = self.set.iter().enumerate().map(|(index, text)| Source {
-            name: "--set".into(),
-            text: text.clone(),
-            origin: Origin::Set(index),
-        });
+        let defaults = Source::new("defaults.toml", resolve::DEFAULTS, Origin::Default);
+        let set = self
+            .set
+            .iter()
+            .enumerate()
+            .map(|(index, text)| Source::new("--set", text.clone(), Origin::Set(index)));
         std::iter::once(defaults).chain(self.user.clone()).chain(self.project.clone()).chain(set)
     }
 }

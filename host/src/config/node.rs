@@ -64,7 +64,7 @@ fn unquoted(text: &str) -> Option<String> {
 impl Node {
     /// A table without keys, written nowhere.
     pub(super) fn empty() -> Self {
-        let source = Source { name: String::new(), text: String::new(), origin: Origin::Default };
+        let source = Source::new(String::new(), String::new(), Origin::Default);
         Self { source: Arc::new(source), span: 0..0, kind: Kind::Table(Table::new()) }
     }
 

@@ -25,7 +25,7 @@ pub fn layer_options(
     let mut options = Node::empty();
     for (index, text) in lines.iter().enumerate() {
         let (name, text) = ("--option".to_owned(), text.clone());
-        let source = Source { name, text, origin: Origin::Set(index) };
+        let source = Source::new(name, text, Origin::Set(index));
         let before = diagnostics.len();
         let mut node = Node::parse(&Arc::new(source), &mut diagnostics);
         // What the parser made up to get past an error is not worth another one.

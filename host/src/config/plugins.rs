@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Sources;
-use super::diagnostic::{Diagnostic, Origin, Severity, Source};
+use super::diagnostic::{Diagnostic, Severity, Source};
 use super::document::rung_fields;
 use super::node::{Kind, Node};
 use super::resolve::Loader;
@@ -150,13 +150,6 @@ impl Node {
     /// The path that a value names: in a file, from the folder of that file; in `--set`, from the current
     /// folder. A leading `~` is the home folder.
     pub(super) fn path(&self) -> Option<PathBuf> {
-        let path = expand(self.text()?)?;
-        match self.origin() {
-            Origin::User | Origin::Found | Origin::Project => {
-                let folder = Path::new(&self.source.name).parent().unwrap_or(Path::new(""));
-                Some(folder.join(path))
-            }
-            Origin::Default | Origin::Set(_) => Some(path),
-        }
+        Some(self.source.folder.join(expand(self.text()?)?))
     }
 }

@@ -39,7 +39,7 @@ pub struct Loaded {
 /// use brute_host::layers::Layers;
 ///
 /// let text = "[window]\nsize = 32_768\nreserv = 4096\n".to_owned();
-/// let file = Source { name: "brute.toml".into(), text, origin: Origin::Project };
+/// let file = Source::new("brute.toml", text, Origin::Project);
 /// let loaded = load(&Sources { project: Some(file), ..Sources::default() }, &Layers::built_in());
 /// assert!(loaded.config.is_none());
 /// assert_eq!(

@@ -209,7 +209,7 @@ mod tests {
         for timeout in ["0", "\"0s\""] {
             let text = format!("[[ladder]]\nlayer = \"slow\"\ntimeout = {timeout}\n");
             let name = "brute.toml".to_owned();
-            let project = Some(Source { name, text, origin: Origin::Project });
+            let project = Some(Source::new(name, text, Origin::Project));
             let said = load(&Sources { project, ..Sources::default() }, &layers).diagnostics;
             let said: Vec<_> = said.iter().map(|one| one.message.as_str()).collect();
             let built = "`slow` does not take these options: it was built";

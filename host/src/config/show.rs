@@ -22,7 +22,7 @@ use crate::quantity::ByteSize;
 ///
 /// let layers = Layers::built_in();
 /// let text = config::defaults_toml(&layers);
-/// let file = config::Source { name: "brute.toml".into(), text, origin: config::Origin::Project };
+/// let file = config::Source::new("brute.toml", text, config::Origin::Project);
 /// let sources = config::Sources { project: Some(file), ..Default::default() };
 /// assert_eq!(config::load(&sources, &layers).diagnostics, []);
 /// ```

@@ -11,13 +11,13 @@ fn layers() -> Layers {
 
 fn project(text: &str) -> Sources {
     let text = text.to_owned();
-    let source = Source { name: "brute.toml".into(), text, origin: Origin::Project };
+    let source = Source::new("brute.toml", text, Origin::Project);
     Sources { project: Some(source), ..Sources::default() }
 }
 
 fn user(text: &str) -> Option<Source> {
     let text = text.to_owned();
-    Some(Source { name: "~/brute.toml".into(), text, origin: Origin::User })
+    Some(Source::new("~/brute.toml", text, Origin::User))
 }
 
 /// All that is said about a file, by whoever truncates too.
@@ -154,7 +154,7 @@ fn line() -> impl Strategy<Value = String> {
 
 /// A file of this origin.
 fn file(origin: Origin, text: &str) -> Option<Source> {
-    Some(Source { name: "brute.toml".into(), text: text.into(), origin })
+    Some(Source::new("brute.toml", text, origin))
 }
 
 /// What is wrong with these sources, in short.

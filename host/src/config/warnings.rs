@@ -155,8 +155,7 @@ mod tests {
                 Some("trigger.compact-at"),
             ),
         ] {
-            let source =
-                Source { name: "brute.toml".into(), text: text.clone(), origin: Origin::Project };
+            let source = Source::new("brute.toml", &text, Origin::Project);
             let sources = Sources { project: Some(source), ..Sources::default() };
             let layers = Layers::built_in();
             let loaded = load(&sources, &layers);

@@ -147,7 +147,7 @@ pub enum ReadError {
 const ACCEPTED: &str = "a request body of OpenAI Chat or Anthropic Messages (an object with `messages`), \
     of OpenAI Responses (`input`) or Gemini (`contents`), a bare array of messages, JSON lines with one message a line, \
     a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`), \
-    or the log of an agent: Claude Code, Codex, opencode, pi, OpenHands, Gemini CLI, Cline, Inspect, ATIF, LangChain or aider";
+    a session log of brute, or the log of an agent: Claude Code, Codex, opencode, pi, OpenHands, Gemini CLI, Cline, Inspect, ATIF, LangChain or aider";
 
 /// A pointer that a person can still read: of very deep ones, both ends.
 fn shortened(pointer: String) -> String {

@@ -10,6 +10,8 @@ use serde_json::json;
 
 use super::{Subscriber, Told};
 use crate::ladder::Event;
+use crate::lines::folder_of;
+use crate::shown::shown;
 use crate::system::words_of;
 use crate::truncation::own;
 
@@ -48,14 +50,21 @@ struct Line<'a> {
 }
 
 impl EventLog {
-    /// Adds to the file at `path`, which is made if it is not there: for its owner alone.
+    /// Adds to the file at `path`. It is made if it is not there, and so are the folders above it: for their owner
+    /// alone.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// If it cannot be opened; the error names it.
     pub fn append(path: &Path) -> io::Result<Self> {
-        let (mut file, _) = own::open_to_append(path)?;
-        let is_torn = is_torn(&mut file)?;
-        Ok(Self { file, path: path.to_owned(), lost: 0, is_torn })
+        let opened = own::make_folder(folder_of(path)).and_then(|()| {
+            let (mut file, _) = own::open_to_append(path)?;
+            let is_torn = is_torn(&mut file)?;
+            Ok(Self { file, path: path.to_owned(), lost: 0, is_torn })
+        });
+        opened.map_err(|error| {
+            let (path, why) = (shown(path.display()), words_of(&error));
+            io::Error::new(error.kind(), format!("cannot add to the event log `{path}`: {why}"))
+        })
     }
 
     /// Says what was lost, if a line can be written again.
@@ -179,6 +188,24 @@ mod tests {
         let mut again = EventLog::append(&path).unwrap();
         again.told(&told("three", Event::LayerStart { rung: "r".into() }));
         assert_eq!(lines(&path).len(), 5);
+    }
+
+    #[test]
+    fn its_folders_are_made_and_what_cannot_be_opened_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("of/my agent/events.jsonl");
+        EventLog::append(&path).unwrap().told(&told("one", Event::LayerStart { rung: "r".into() }));
+        assert_eq!(lines(&path).len(), 1);
+        #[cfg(unix)]
+        for (path, mode) in [(path.as_path(), 0o600), (path.parent().unwrap(), 0o700)] {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
+        }
+        for bad in [path.join("events.jsonl"), folder.path().join("of"), "".into()] {
+            let error = EventLog::append(&bad).unwrap_err();
+            let words = format!("cannot add to the event log `{}`: ", bad.display());
+            assert!(error.to_string().starts_with(&words), "{error}");
+        }
     }
 
     #[test]

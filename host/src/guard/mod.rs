@@ -6,7 +6,7 @@
 //! process.
 //!
 //! ```
-//! use brute_core::{Part, Role};
+//! use brute_host::core::{Part, Role};
 //! use brute_host::config::Config;
 //! use brute_host::guard::{Guard, Policy};
 //!

@@ -29,9 +29,9 @@ const MOST_ROUNDS_FOR_BYTES: usize = 16;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use brute_core::{Approximate, Conversation, Role, Part};
+/// use brute_host::core::{Approximate, Conversation, Role, Part};
 /// use brute_host::ladder::{Budget, Compactor, Outcome, Rung};
-/// use brute_sliding_window::SlidingWindow;
+/// use brute_host::sliding_window::SlidingWindow;
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let compactor = Compactor::new(Arc::new(Approximate), Budget::new(128_000, 8_192, 90_000, 50_000)?)

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use brute_host::layers::{LayerKind, Layers};
-//! use brute_core::{Configure, Host, LayerError, OptionsError, Plan, Strategy, Window};
+//! use brute_host::core::{Configure, Host, LayerError, OptionsError, Plan, Strategy, Window};
 //!
 //! /// Options of [`Nothing`].
 //! #[derive(Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

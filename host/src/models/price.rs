@@ -30,7 +30,7 @@ impl Price {
     /// What `usage` costs, in billionths of a US dollar.
     ///
     /// ```
-    /// use brute_core::CompletionUsage;
+    /// use brute_host::core::CompletionUsage;
     /// use brute_host::models::Price;
     ///
     /// let price = Price { input: 0.15, cached: Some(0.075), output: 0.6 };

@@ -42,7 +42,7 @@ pub struct Became {
 /// What became so far of each message of a session.
 ///
 /// ```
-/// use brute_core::{Conversation, Part, Role};
+/// use brute_host::core::{Conversation, Part, Role};
 /// use brute_host::replay::{Fate, Fates};
 ///
 /// let mut conversation = Conversation::default();

@@ -7,17 +7,17 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use brute_core::{Approximate, Conversation, Part, Role};
+//! use brute_host::core::{Approximate, Conversation, Part, Role};
 //! use brute_host::ladder::{Budget, Compactor, Rung};
 //! use brute_host::replay::{Recorded, Replay, orders};
 //! use brute_host::truncation::{TruncateOptions, Truncator};
-//! use brute_sliding_window::SlidingWindow;
-//! use brute_tool_results::ToolResults;
+//! use brute_host::sliding_window::SlidingWindow;
+//! use brute_host::tool_results::ToolResults;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut conversation = Conversation::default();
 //! for turn in 0..40 {
-//!     conversation.push(Role::User, [Part::Text(format!("What does src/part{turn}.rs do? {}", "word ".repeat(50)))])?;
+//!     conversation.push(Role::User, [Part::text(format!("What does src/part{turn}.rs do? {}", "word ".repeat(50)))])?;
 //!     conversation.push(Role::Assistant, [Part::text("It does nothing.")])?;
 //! }
 //! let ladder = Compactor::new(Arc::new(Approximate), Budget::new(2_000, 0, 1_500, 1_000)?)

@@ -11,10 +11,10 @@ use super::record::{Held, Said};
 /// Messages that went and messages that came. One that was changed is among both.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct Change<'a> {
+pub(crate) struct Change<'a> {
     /// The ids of those that went, in their order.
-    went: Vec<u64>,
-    came: Vec<Came<'a>>,
+    pub went: Vec<u64>,
+    pub came: Vec<Came<'a>>,
     /// The id of the next message that is appended. Earlier ones may be those of messages that are gone.
     next_id: u64,
 }
@@ -22,10 +22,10 @@ pub(super) struct Change<'a> {
 /// A message that came.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Came<'a> {
+pub(crate) struct Came<'a> {
     /// Its place among those that are there now.
-    at: usize,
-    message: Said<'a>,
+    pub at: usize,
+    pub message: Said<'a>,
 }
 
 /// The messages that `after` has beyond `before`, if that is all there is between them, and each of them fits

@@ -11,13 +11,18 @@
 //! whenever [`Session::sync`] is called. What could not be written is not in the conversation either.
 //!
 //! **Who may write.** One at a time: a log is locked as long as it is open, and a second one that opens it is told so.
-//! Anybody may [`read`](SessionLog::read) it meanwhile. A file system without locks leaves that to who uses it.
+//! Anybody may [`read`](SessionLog::read) it meanwhile. A file system without locks leaves that to who uses it. What
+//! removes or cuts an open log all the same is noticed before the next line is added and before the model is asked:
+//! [`LogError::Gone`] and [`LogError::Changed`].
+//!
+//! **What it takes.** A file descriptor for as long as it is open: who has very many sessions at once raises the limit
+//! of the process (`ulimit -n`).
 //!
 //! **Versions.** Each change of the form has a new number, a new field too, and is refused by an older brute: who passed
 //! over what he does not know would go on with another conversation.
 //!
 //! ```
-//! use brute_core::{Part, Role};
+//! use brute_host::core::{Part, Role};
 //! use brute_host::config::Config;
 //! use brute_host::guard::{Guard, Policy};
 //! use brute_host::session_log::SessionLog;
@@ -46,7 +51,9 @@ mod record;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use change::Change;
 pub use error::LogError;
+pub(crate) use record::{FORMAT, Record, Said, VERSION};
 
 use std::fs::File;
 use std::io;
@@ -55,9 +62,8 @@ use std::sync::Arc;
 
 use brute_core::{Conversation, Message};
 
-use self::change::Change;
-use self::record::{Record, Said, header};
-use crate::lines::{Lines, Others, folder_of};
+use self::record::header;
+use crate::lines::{Harm, Lines, Others, folder_of};
 use crate::truncation::own;
 
 /// The log of one conversation, open to be added to. [`Guard::logged`](crate::guard::Guard::logged) makes a session
@@ -109,9 +115,12 @@ impl SessionLog {
     /// If another one has it open, if the file is something else or of another version, if a line in it cannot be read,
     /// or if the file system refuses. The file is then as it was.
     pub fn open(path: &Path) -> Result<Opened, LogError> {
-        let failed = |error: io::Error| LogError::write(path, &error);
+        let failed = |error: io::Error| LogError::open(path, &error);
         let folder = folder_of(path);
-        own::make_folder(folder).map_err(|error| LogError::write(folder, &error))?;
+        own::make_folder(folder).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => failed(error),
+            _ => LogError::folder(path, folder, &error),
+        })?;
         let mut lines = Lines::open(path, Others::Refuse).map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => LogError::InUse { path: path.into() },
             _ => failed(error),
@@ -177,6 +186,7 @@ impl SessionLog {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
+        self.check()?;
         let mut lines = Vec::new();
         for record in records {
             record.write(&mut lines);
@@ -184,11 +194,24 @@ impl SessionLog {
         self.lines.append(&lines).map_err(|error| LogError::write(&self.path, &error))
     }
 
+    /// Whether what was written is still there, as far as a look at the file's name and length tells.
+    fn check(&self) -> Result<(), LogError> {
+        let path = || self.path.clone();
+        match self.lines.harm().map_err(|error| LogError::read(&self.path, &error))? {
+            None => Ok(()),
+            Some(Harm::Gone) => Err(LogError::Gone { path: path() }),
+            Some(Harm::Changed { length }) => {
+                Err(LogError::Changed { path: path(), length, written: self.lines.end() })
+            }
+        }
+    }
+
     /// What is not on the disk yet, if something is not.
     pub(crate) fn unsynced(&self) -> Result<Option<Unsynced>, LogError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
+        self.check()?;
         let end = self.lines.end();
         Ok((end > self.synced).then(|| Unsynced { file: Arc::clone(self.lines.file()), end }))
     }

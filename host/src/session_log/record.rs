@@ -10,10 +10,10 @@ use super::change::Change;
 use super::{LogError, Recorded};
 
 /// What the first line calls the file.
-const FORMAT: &str = "brute session log";
+pub(crate) const FORMAT: &str = "brute session log";
 
 /// The version of the lines.
-pub(super) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 1;
 
 /// The first line. What else a later version says in it does not matter here.
 #[derive(Serialize, Deserialize)]
@@ -25,7 +25,7 @@ struct Header<'a> {
 /// Any other line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
-pub(super) enum Record<'a> {
+pub(crate) enum Record<'a> {
     /// A message was appended.
     Message(Said<'a>),
     /// The conversation was compacted.
@@ -37,10 +37,10 @@ pub(super) enum Record<'a> {
 /// A message.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Said<'a> {
+pub(crate) struct Said<'a> {
     pub id: u64,
-    role: Role,
-    parts: Cow<'a, [Part]>,
+    pub role: Role,
+    pub parts: Cow<'a, [Part]>,
 }
 
 /// A message, and the line that says it.

@@ -1,6 +1,8 @@
 //! Files: what comes back, torn, foreign, damaged, shared, full.
 
 use std::fs;
+#[cfg(unix)]
+use std::io::Write as _;
 
 use brute_core::testing::{TestHost, generate, laws, notation};
 use brute_core::{Configure, InvalidConversation, MessageId, Part, Role, Strategy};
@@ -352,13 +354,24 @@ fn what_cannot_be_opened_says_why() {
     fs::write(in_folder("file"), "").unwrap();
     fs::create_dir(in_folder("folder")).unwrap();
     std::os::unix::fs::symlink("file", in_folder("link")).unwrap();
+    let taken = "something else of this name is there";
+    let no_name = "no file can have this name";
+    let below = format!("its folder `{}` cannot be made: {taken}", in_folder("file").display());
     for (path, why) in [
-        ("file/s.jsonl", "something else of this name is there"),
-        ("folder", "something else of this name is there"),
-        ("link", "something else of this name is there"),
+        (in_folder("file/s.jsonl"), &*below),
+        (in_folder("folder"), taken),
+        (in_folder("link"), taken),
+        (in_folder("a\0b"), no_name),
+        (in_folder("a\0b/s.jsonl"), no_name),
+        (in_folder(&"long".repeat(100)), no_name),
+        ("/".into(), no_name),
+        ("".into(), no_name),
+        ("..".into(), no_name),
     ] {
-        let error = SessionLog::open(&in_folder(path)).unwrap_err();
-        assert!(matches!(&error, LogError::Write { reason, .. } if reason == why), "{error:?}");
+        let error = SessionLog::open(&path).unwrap_err();
+        assert!(matches!(&error, LogError::Open { reason, .. } if reason == why), "{error:?}");
+        let words = error.to_string();
+        assert!(words.ends_with("; nothing was changed") && !words.contains('\0'), "{words}");
     }
     let missing = SessionLog::read(&in_folder("none")).unwrap_err();
     assert!(matches!(missing, LogError::Read { .. }), "{missing}");
@@ -413,4 +426,70 @@ fn after_a_disk_that_failed_nothing_is_added_until_it_is_opened_again() {
     let mut opened = SessionLog::open(&path).unwrap();
     assert_eq!(opened.recorded.conversation.len(), 1);
     opened.log.pushed(&said(1)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_that_others_harm_is_not_gone_on_with() {
+    type Harm = fn(&Path);
+    let gone: &[(&str, Harm)] = &[
+        ("removed", |path| fs::remove_file(path).unwrap()),
+        ("moved", |path| fs::rename(path, path.with_extension("old")).unwrap()),
+        ("another file at its path", |path| {
+            fs::copy(path, path.with_extension("new")).unwrap();
+            fs::rename(path.with_extension("new"), path).unwrap();
+        }),
+        ("without its folder", |path| fs::remove_dir_all(path.parent().unwrap()).unwrap()),
+    ];
+    fn resized(path: &Path, by: i64) {
+        let file = File::options().write(true).open(path).unwrap();
+        let length = file.metadata().unwrap().len();
+        file.set_len(length.saturating_add_signed(by)).unwrap();
+    }
+    let changed: &[(&str, Harm)] = &[
+        ("emptied", |path| resized(path, i64::MIN)),
+        ("cut by a byte", |path| resized(path, -1)),
+        ("cut by much", |path| resized(path, -30)),
+        ("added to", |path| resized(path, 1)),
+        ("written to", |path| {
+            let mut file = File::options().append(true).open(path).unwrap();
+            file.write_all(b"{}\n").unwrap();
+        }),
+    ];
+    let said = |id| Message::new(MessageId(id), Role::User, [Part::text("a")]);
+    for (is_gone, harms) in [(true, gone), (false, changed)] {
+        for (name, harm) in harms {
+            // What is known to be on the disk may go as well as what is not.
+            for is_synced in [false, true] {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("logs/s.jsonl");
+                let mut log = SessionLog::open(&path).unwrap().log;
+                log.pushed(&said(0)).unwrap();
+                if is_synced {
+                    let what = log.unsynced().unwrap().unwrap();
+                    log.note_synced(&what, what.sync()).unwrap();
+                }
+                harm(&path);
+                let there = fs::read(&path).ok();
+                let error = log.unsynced().expect_err(name);
+                let is_said = match &error {
+                    LogError::Gone { .. } => is_gone,
+                    LogError::Changed { .. } => !is_gone,
+                    _ => false,
+                };
+                assert!(is_said, "{name}: {error}");
+                assert_eq!(log.pushed(&said(1)), Err(error), "{name}");
+                assert_eq!(fs::read(&path).ok(), there, "{name}");
+            }
+        }
+    }
+    // One that was moved, and is back.
+    let folder = tempfile::tempdir().unwrap();
+    let (path, away) = (folder.path().join("s.jsonl"), folder.path().join("away"));
+    let mut log = SessionLog::open(&path).unwrap().log;
+    fs::rename(&path, &away).unwrap();
+    assert!(log.pushed(&said(0)).is_err());
+    fs::rename(&away, &path).unwrap();
+    log.pushed(&said(0)).unwrap();
+    assert_eq!(SessionLog::read(&path).unwrap().conversation.len(), 1);
 }

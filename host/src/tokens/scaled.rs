@@ -10,7 +10,7 @@ use brute_core::TokenCounter;
 /// What frames a message is the same for all, and media count by rules of their own: neither is scaled.
 ///
 /// ```
-/// use brute_core::{Approximate, TokenCounter};
+/// use brute_host::core::{Approximate, TokenCounter};
 /// use brute_host::tokens::Scaled;
 ///
 /// let counter = Scaled::new(Approximate, 1.25);

@@ -35,7 +35,7 @@ use super::blank::BlankVocabulary;
 /// Memory is bounded by a chunk of 64 KiB, unless a single word or blank is longer than that.
 ///
 /// ```
-/// use brute_core::TokenCounter;
+/// use brute_host::core::TokenCounter;
 /// use brute_host::tokens::Tiktoken;
 ///
 /// assert_eq!(Tiktoken::o200k().count("tokens, counted"), 3);

@@ -10,6 +10,7 @@ impl Kind {
     /// A name is that of a field wherever it stands in a record, `a.b` is `b` in `a`, and `/a` is `a` in the record itself.
     pub fn bookkeeping(self) -> &'static [&'static str] {
         match self {
+            Self::BruteSession => &[],
             Self::ClaudeCode | Self::ClaudeStreamJson => &[
                 "uuid",
                 "parentUuid",

@@ -277,7 +277,7 @@ struct Feed<'a> {
 
 impl<'a> Feed<'a> {
     fn new(kind: Kind, ask: Ask<'a>) -> Self {
-        Self { kind, reader: reader(kind), log: Log::new(ask.wanted) }
+        Self { kind, reader: reader(kind, ask.whole), log: Log::new(ask.wanted) }
     }
 
     /// All values of a line: two may be glued together.

@@ -20,6 +20,8 @@ pub(super) struct Cut {
     pub(super) hides: Hidden,
     /// What stands in their place, and before which entry.
     pub(super) summary: Option<(usize, Vec<Entry>)>,
+    /// What it left, where that is told otherwise than by `summary` and `cleared`.
+    pub(super) told: Option<Left>,
     /// The calls whose results it cleared.
     pub(super) cleared: Vec<String>,
     /// What the agent's placeholder for those says, a JSON string.
@@ -43,12 +45,16 @@ impl Cut {
             trigger: None,
             hides,
             summary: None,
+            told: None,
             cleared: Vec::new(),
             placeholder: "\"\"",
         }
     }
 
     pub(super) fn left(&self) -> Left {
+        if let Some(told) = &self.told {
+            return told.clone();
+        }
         let text = self.summary.as_ref().and_then(|(_, entries)| summary_text(entries.last()?));
         match text {
             Some(text) => Left::Summary(text),

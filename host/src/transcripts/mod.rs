@@ -54,6 +54,8 @@ use crate::formats::Format;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
+    /// A session log of this program, as [`SessionLog`](crate::session_log::SessionLog) writes it.
+    BruteSession,
     /// A session of Claude Code, JSON lines.
     ClaudeCode,
     /// What Claude Code or its SDK prints with `stream-json`.
@@ -86,7 +88,8 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
+        Self::BruteSession,
         Self::ClaudeCode,
         Self::ClaudeStreamJson,
         Self::CodexRollout,
@@ -106,6 +109,7 @@ impl Kind {
     /// The name, in kebab-case.
     pub fn name(self) -> &'static str {
         match self {
+            Self::BruteSession => "brute-session",
             Self::ClaudeCode => "claude-code",
             Self::ClaudeStreamJson => "claude-stream-json",
             Self::CodexRollout => "codex-rollout",

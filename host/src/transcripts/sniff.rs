@@ -27,6 +27,9 @@ fn element(value: View<'_>) -> Option<Kind> {
     let is_object = |value: Option<View<'_>>| value.is_some_and(View::is_object);
     let method_of =
         |value: View<'_>| value.get("method").is_some() && value.get("params").is_some();
+    if value.get("format").is_some_and(|format| format.is_text(crate::session_log::FORMAT)) {
+        return Some(Kind::BruteSession);
+    }
     if lc.is_some() && name == "constructor" {
         return Some(Kind::Langchain);
     }

@@ -1,6 +1,7 @@
 //! Small logs of our own with the quirks of real ones. What must come of each is derived here from its
 //! JSON alone, by other means than the readers'.
 
+mod brute_session;
 mod claude;
 mod events;
 mod limits;

@@ -167,7 +167,7 @@ fn a_layer_that_never_returns_from_build_is_left_behind() {
     let text = "[plugins]\npath = [\".\"]\n[[ladder]]\nlayer = \"faulty\"\n\
                 act = \"hang-in-build\"\ntimeout = \"1s\"\n";
     let name = folder.path().join("brute.toml").display().to_string();
-    let project = Some(Source { name, text: text.to_owned(), origin: Origin::Project });
+    let project = Some(Source::new(name, text, Origin::Project));
     let sources = Sources { project, trust, ..Sources::default() };
     let loaded = load(&sources, &Layers::built_in());
     let said: Vec<_> = loaded.diagnostics.iter().map(ToString::to_string).collect();

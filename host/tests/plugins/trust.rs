@@ -13,7 +13,7 @@ use super::copy;
 fn loaded(folder: &Path, path: &str, ladder: &str, origin: Origin, trust: Trust) -> Loaded {
     let text = format!("[plugins]\npath = [\"{path}\"]\n{ladder}");
     let name = folder.join("brute.toml").display().to_string();
-    let project = Some(Source { name, text, origin });
+    let project = Some(Source::new(name, text, origin));
     load(&Sources { project, trust, ..Sources::default() }, &Layers::built_in())
 }
 
@@ -228,7 +228,7 @@ fn a_broken_store_is_told_where_a_plugin_needs_it() {
     for (path, told) in [("none", false), (".", true)] {
         let name = folder.path().join("brute.toml").display().to_string();
         let text = format!("[plugins]\npath = [\"{path}\"]\n");
-        let project = Some(Source { name, text, origin: Origin::Project });
+        let project = Some(Source::new(name, text, Origin::Project));
         let sources = Sources { project, trust_error: trust_error.clone(), ..Sources::default() };
         let loaded = load(&sources, &Layers::built_in());
         assert!(loaded.config.is_some(), "{path}");

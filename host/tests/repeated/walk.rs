@@ -61,7 +61,7 @@ pub(crate) fn session() -> Document {
 
 fn configured(text: &str) -> Config {
     let text = text.to_owned();
-    let file = Source { name: "brute.toml".into(), text, origin: Origin::Project };
+    let file = Source::new("brute.toml", text, Origin::Project);
     let loaded = load(&Sources { project: Some(file), ..Sources::default() }, &Layers::built_in());
     loaded.config.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics))
 }

@@ -44,7 +44,7 @@ pub(crate) fn config(speaks: Speaks, port: u16, more: &str, on_error: &str) -> C
          [[ladder]]\nlayer = \"summarize\"\non-error = \"{on_error}\"\nmax-tokens = 200\n\
          [[ladder]]\nlayer = \"sliding-window\"\n"
     );
-    let file = Source { name: "brute.toml".into(), text, origin: Origin::Project };
+    let file = Source::new("brute.toml", text, Origin::Project);
     let loaded = load(&Sources { project: Some(file), ..Sources::default() }, &Layers::built_in());
     loaded.config.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics))
 }

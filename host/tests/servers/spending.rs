@@ -18,7 +18,7 @@ const PRICE: &str =
     "[models.small]\nwindow = 2_000\nprice = { input = 1.0, cached = 0.1, output = 10.0 }\n";
 
 fn load_text(text: &str) -> Config {
-    let file = Source { name: "brute.toml".into(), text: text.into(), origin: Origin::Project };
+    let file = Source::new("brute.toml", text, Origin::Project);
     let loaded = load(&Sources { project: Some(file), ..Sources::default() }, &Layers::built_in());
     loaded.config.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics))
 }

@@ -102,7 +102,7 @@ fn stated_window_wins(_: &Run, _: &Lab<'_>) -> Verdict {
 
 fn command_line_wins(_: &Run, _: &Lab<'_>) -> Verdict {
     let text = "[window]\nsize = 8000\n".to_owned();
-    let file = Source { name: "brute.toml".into(), text, origin: Origin::Project };
+    let file = Source::new("brute.toml", text, Origin::Project);
     let set = vec!["window.size = 9000".to_owned()];
     let sources = Sources { project: Some(file), set, ..Sources::default() };
     let layers = Layers::built_in();

@@ -183,7 +183,7 @@ fn refusals_say_what_to_do() {
 
     ## no conversation
     exit 3
-    error: `standard input`: no conversation found: the input is an empty object; accepted are a request body of OpenAI Chat or Anthropic Messages (an object with `messages`), of OpenAI Responses (`input`) or Gemini (`contents`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`), or the log of an agent: Claude Code, Codex, opencode, pi, OpenHands, Gemini CLI, Cline, Inspect, ATIF, LangChain or aider
+    error: `standard input`: no conversation found: the input is an empty object; accepted are a request body of OpenAI Chat or Anthropic Messages (an object with `messages`), of OpenAI Responses (`input`) or Gemini (`contents`), a bare array of messages, JSON lines with one message a line, a trajectory of mini-swe-agent, SWE-agent (`history`), tau-bench (`traj`) or tau2 (`simulations`), a session log of brute, or the log of an agent: Claude Code, Codex, opencode, pi, OpenHands, Gemini CLI, Cline, Inspect, ATIF, LangChain or aider
 
     ## cannot be written
     exit 3

@@ -209,7 +209,7 @@ fn names_that_do_not_exist() {
     ## a format
     exit 2
     error: invalid value 'nope' for '--format <FORMAT>'
-      [possible values: openai-chat, openai-responses, anthropic, gemini, claude-code, claude-stream-json, codex-rollout, codex-app-server, opencode, pi, openhands, openhands-sdk, gemini-cli, cline, inspect-eval, atif, langchain, aider]
+      [possible values: openai-chat, openai-responses, anthropic, gemini, brute-session, claude-code, claude-stream-json, codex-rollout, codex-app-server, opencode, pi, openhands, openhands-sdk, gemini-cli, cline, inspect-eval, atif, langchain, aider]
 
     For more information, try '--help'.
 

@@ -63,7 +63,7 @@ fn policy(place: &Path) -> Policy {
         let folder = place.join(key);
         writeln!(text, "{table}{key} = '{}'", folder.display()).expect("it is a string");
     }
-    let file = Source { name: "brute.toml".into(), text, origin: Origin::Project };
+    let file = Source::new("brute.toml", text, Origin::Project);
     let loaded = load(&Sources { project: Some(file), ..Sources::default() }, &Layers::built_in());
     let config = loaded.config.expect("it is a configuration");
     Policy::of(&config, None).expect("it is all there")

@@ -88,3 +88,35 @@ fn a_format_that_is_said_is_not_looked_for() {
     let ended = place.brute("count log.jsonl --pick 1");
     assert!(ended.err.contains("there is no conversation 1: the pi log holds 1"), "{}", ended.err);
 }
+
+/// What a program wrote that embeds the guard is a conversation as any other.
+#[test]
+fn a_session_log_of_our_own_is_read_by_every_verb() {
+    let log = include_str!("../../../tests/transcripts/brute-session.jsonl");
+    let place = Place::with([("own.jsonl", log)]);
+    let counted = place.brute("count own.jsonl --json --window 100000").out_json();
+    assert_eq!(counted["log"]["kind"], "brute-session");
+    assert_eq!(counted["messages"], 5);
+    assert_eq!(counted["log"]["compactions"][1]["replaced"], 4);
+    let whole = place.brute("count own.jsonl --json --whole --window 100000").out_json();
+    assert_eq!(whole["messages"], 9);
+    let compacted = place.brute("compact own.jsonl --window 100000");
+    assert_eq!(compacted.code, Some(0), "{}", compacted.err);
+    assert_eq!(compacted.out_json()["messages"][4]["content"], "Thanks.");
+    for verb in
+        ["explain", "compact --whole", "replay --whole", "check", "repair", "convert --to gemini"]
+    {
+        let (verb, more) = verb.split_once(' ').unwrap_or((verb, ""));
+        let window =
+            if matches!(verb, "repair" | "convert" | "check") { "" } else { "--window 100000" };
+        let ended = place.brute(&format!("{verb} own.jsonl {more} {window}"));
+        assert_eq!(ended.code, Some(0), "{verb}: {}", ended.err);
+    }
+    let later = log.replacen("\"version\":1", "\"version\":9", 1);
+    let ended = place.piped("count -", &later);
+    assert!(
+        ended.err.contains("it is of version 9, and this brute knows version 1"),
+        "{}",
+        ended.err
+    );
+}

@@ -103,7 +103,7 @@ fn words(outcome: &Outcome) -> String {
 
 fn compactor(document: &Document, window: u64, ladder: Ladder) -> Compactor {
     let text = format!("[window]\nsize = {window}\n{}", ladder.toml());
-    let file = Source { name: "brute.toml".into(), text, origin: Origin::Project };
+    let file = Source::new("brute.toml", text, Origin::Project);
     let sources = Sources { project: Some(file), ..Sources::default() };
     let loaded = load(&sources, &Layers::built_in());
     let config = loaded.config.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics));

@@ -122,7 +122,7 @@ pub(crate) fn warnings(text: &str) -> Vec<String> {
 }
 
 fn loaded(text: &str, own_summarizer: bool) -> Loaded {
-    let file = Source { name: "brute.toml".into(), text: text.into(), origin: Origin::Project };
+    let file = Source::new("brute.toml", text, Origin::Project);
     let sources = Sources { project: Some(file), own_summarizer, ..Sources::default() };
     load(&sources, &Layers::built_in())
 }

@@ -187,9 +187,7 @@ fn a_byte_order_mark_and_carriage_returns_do_no_harm() {
 #[test]
 fn a_relative_folder_begins_where_it_is_written() {
     let home = directories::BaseDirs::new().unwrap().home_dir().display().to_string();
-    let file = |name: &str, origin, text: &str| {
-        Some(Source { name: name.into(), text: text.into(), origin })
-    };
+    let file = |name: &str, origin, text: &str| Some(Source::new(name, text, origin));
     let table: [(&str, &str, &str, &str); 4] = [
         ("out", "/repo/out", "/own/out", "out"),
         ("./a/../b", "/repo/./a/../b", "/own/./a/../b", "./a/../b"),

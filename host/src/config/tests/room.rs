@@ -8,7 +8,7 @@ use crate::tokens::media::ImageRule;
 use brute_core::{MessageId, Part};
 
 fn config(text: &str) -> Config {
-    let source = Source { name: "brute.toml".into(), text: text.into(), origin: Origin::Project };
+    let source = Source::new("brute.toml", text, Origin::Project);
     let sources = Sources { project: Some(source), ..Sources::default() };
     let loaded = load(&sources, &Layers::built_in());
     assert!(loaded.config.is_some(), "{:?}", loaded.diagnostics);

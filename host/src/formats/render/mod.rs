@@ -53,14 +53,14 @@ impl fmt::Display for Note {
 /// Of media, the model of a conversation has no bytes: each becomes words that say what it was, and a note.
 ///
 /// ```
-/// use brute_core::{Conversation, Message, MessageId, Part, Role};
+/// use brute_host::core::{Conversation, Message, MessageId, Part, Role};
 /// use brute_host::formats::{Format, render};
 ///
 /// let hello = Message::new(MessageId(0), Role::User, [Part::text("hello")]);
 /// let rendered = render(&Conversation::new([hello])?, Format::Gemini);
 /// assert_eq!(rendered.json, r#"{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}"#);
 /// assert!(rendered.notes.is_empty());
-/// # Ok::<(), brute_core::InvalidConversation>(())
+/// # Ok::<(), brute_host::core::InvalidConversation>(())
 /// ```
 pub fn render(conversation: &Conversation, format: Format) -> Rendered {
     let target = Target { format };

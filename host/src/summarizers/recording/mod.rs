@@ -17,7 +17,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use brute_core::{Approximate, Prompt};
+//! use brute_host::core::{Approximate, Prompt};
 //! use brute_host::summarizers::{Extract, Recorder, Replay, Summarizer};
 //!
 //! # tokio::runtime::Runtime::new()?.block_on(async {

@@ -2,6 +2,7 @@
 
 pub(super) mod aider;
 mod atif;
+mod brute_session;
 mod claude;
 mod claude_tree;
 mod cline;
@@ -28,8 +29,8 @@ pub(super) trait Reader {
     fn end(&mut self, _log: &mut Log<'_>) {}
 }
 
-/// The reader of a kind of log.
-pub(super) fn reader(kind: Kind) -> Box<dyn Reader> {
+/// The reader of a kind of log. One of them has to know whether the log is wanted whole.
+pub(super) fn reader(kind: Kind, whole: bool) -> Box<dyn Reader> {
     match kind {
         Kind::ClaudeCode => Box::new(claude::Session::default()),
         Kind::ClaudeStreamJson => Box::new(claude::Session::of_stream()),
@@ -43,6 +44,7 @@ pub(super) fn reader(kind: Kind) -> Box<dyn Reader> {
         Kind::InspectEval => Box::new(inspect::Eval),
         Kind::Atif => Box::new(atif::Trajectory::default()),
         Kind::Langchain => Box::new(langchain::Dump),
+        Kind::BruteSession => Box::new(brute_session::Session::new(whole)),
         // Lines of Markdown are no values; they are read by themselves.
         Kind::Aider => Box::new(aider::NoValues),
     }
