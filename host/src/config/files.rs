@@ -225,7 +225,7 @@ mod tests {
             let shown = here.display().to_string();
             assert_eq!(config.truncate.spill, Some(here.join("full").display().to_string()));
             assert_eq!(config.truncate.spill_folder().path(), Some(&*here.join("full")));
-            assert_eq!(config.truncate.readable, [shown.clone()]);
+            assert_eq!(config.truncate.readable, std::slice::from_ref(&shown));
             assert_eq!(config.archive.folder, Some(shown));
             assert!(loaded.plugins.missing.is_empty() && !loaded.plugins.files.is_empty());
             for plugin in &loaded.plugins.files {

@@ -133,7 +133,7 @@ fn of_another_version_and_of_an_empty_log_is_said_what_it_is() {
 #[test]
 fn what_does_not_fit_is_told() {
     let log = String::from_utf8(sample("brute-session.jsonl")).unwrap();
-    let torn = transcript(log[..log.len() - 20].as_bytes(), &Options::default());
+    let torn = transcript(&log.as_bytes()[..log.len() - 20], &Options::default());
     assert!(torn.skipped().iter().any(|skipped| skipped.kind == "line"));
     let twisted =
         transcript(log.replace("\"went\":[3]", "\"went\":[77]").as_bytes(), &Options::default());
