@@ -7,6 +7,7 @@ mod ready;
 
 pub use fit::Fitted;
 pub use logged::SessionError;
+use ready::MOST_SUPERSEDED;
 pub use ready::Ready;
 
 use std::sync::{Arc, Mutex, Weak};
@@ -275,7 +276,7 @@ impl Session {
         // A second caller waits for the compaction that is under way, and finds that none is due any more.
         let _flight = self.0.flight.lock().await;
         // Until what is to be sent is what was looked at.
-        loop {
+        for _ in 0..MOST_SUPERSEDED {
             match self.due(tools, document) {
                 Ok(ready) => return ready,
                 Err(due) => {
@@ -285,6 +286,10 @@ impl Session {
                 }
             }
         }
+        let why = format!(
+            "{MOST_SUPERSEDED} times it became another conversation while it was compacted"
+        );
+        Ready { refused: Some(why), ..locked(&self.0.state).ready(None) }
     }
 
     /// The next call, after the compaction that was due before it; nothing if the conversation became another one
@@ -482,18 +487,5 @@ impl State {
         self.generation += 1;
         self.meter.turn_over();
         Ok(true)
-    }
-
-    /// Whether the conversation and the policy are those that `ready` was about.
-    fn is_as(&self, ready: &Ready) -> bool {
-        let now = self.ready(None);
-        (now.generation, now.messages, now.policies)
-            == (ready.generation, ready.messages, ready.policies)
-    }
-
-    fn ready(&self, compaction: Option<Compaction>) -> Ready {
-        let (generation, messages) = (self.generation, self.conversation.len());
-        let policies = self.last_policy.1;
-        Ready { compaction, refused: None, generation, messages, policies }
     }
 }

@@ -194,6 +194,28 @@ async fn another_compactor_is_believed_only_where_it_keeps_the_laws() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_is_replaced_all_the_time_is_not_compacted_for_ever() {
+    let (gate, begun) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+    let session = Guard::new(gated(&gate, &begun)).resume("one", steps(40));
+    let call = {
+        let session = session.clone();
+        tokio::spawn(async move { session.before_call(None).await.unwrap() })
+    };
+    let mut replaced = 0;
+    while !call.is_finished() {
+        if begun.load(Ordering::Relaxed) > replaced {
+            replaced += 1;
+            session.replace(steps(40)).unwrap();
+            gate.add_permits(1);
+        }
+        tokio::task::yield_now().await;
+    }
+    let ready = call.await.unwrap();
+    assert_eq!(replaced, 3);
+    assert!(ready.compaction.is_none() && ready.refused.is_some_and(|why| why.contains("another")));
+}
+
+#[tokio::test]
 async fn a_changed_policy_holds_from_the_next_call_on() {
     let (tight, wide) =
         (policy(WINDOW, Arc::new(Approximate)), policy(1_000_000, Arc::new(Approximate)));

@@ -21,30 +21,7 @@ pub(super) fn request(messages: Vec<Message>, beside: Beside) -> Request {
         list.text.push_str(&format!("\"system\":{},", joined(system)));
     }
     list.text.push_str("\"messages\":[");
-    let mut speaks: Option<bool> = None;
-    for message in messages.into_iter().skip(leading) {
-        let is_model = message.speaker == Speaker::Assistant;
-        if speaks == Some(is_model) {
-            list.text.push(',');
-        } else {
-            if speaks.is_some() {
-                list.text.push_str("]}");
-            }
-            list.message(if is_model { "assistant" } else { "user" }, message.entry);
-            list.text.push_str(",\"content\":[");
-            speaks = Some(is_model);
-        }
-        list.report(&message);
-        for (place, part) in message.parts.iter().enumerate() {
-            if place > 0 {
-                list.text.push(',');
-            }
-            block(part, &mut list.text);
-        }
-    }
-    if speaks.is_some() {
-        list.text.push_str("]}");
-    }
+    list.alternating(messages.iter().skip(leading), ("assistant", "content"), block);
     list.end(Format::Anthropic)
 }
 

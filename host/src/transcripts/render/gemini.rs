@@ -24,30 +24,8 @@ pub(super) fn request(messages: Vec<Message>, beside: Beside) -> Request {
     }
     list.text.push_str("\"contents\":[");
     let mut names = HashMap::new();
-    let mut speaks: Option<bool> = None;
-    for message in messages.iter().skip(leading) {
-        let is_model = message.speaker == Speaker::Assistant;
-        if speaks == Some(is_model) {
-            list.text.push(',');
-        } else {
-            if speaks.is_some() {
-                list.text.push_str("]}");
-            }
-            list.message(if is_model { "model" } else { "user" }, message.entry);
-            list.text.push_str(",\"parts\":[");
-            speaks = Some(is_model);
-        }
-        list.report(message);
-        for (place, part) in message.parts.iter().enumerate() {
-            if place > 0 {
-                list.text.push(',');
-            }
-            one(part, &mut names, &mut list.text);
-        }
-    }
-    if speaks.is_some() {
-        list.text.push_str("]}");
-    }
+    let spoken = messages.iter().skip(leading);
+    list.alternating(spoken, ("model", "parts"), |part, text| one(part, &mut names, text));
     list.end(Format::Gemini)
 }
 

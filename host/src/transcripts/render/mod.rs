@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::Report;
 use super::assemble::Message;
-use super::entry::{Json, Part};
+use super::entry::{Json, Part, Speaker};
 use crate::formats::Format;
 use crate::formats::json::quote;
 
@@ -91,6 +91,40 @@ impl List {
     fn message(&mut self, role: &str, entry: usize) {
         self.element(entry);
         self.text.push_str(&format!("{{\"role\":\"{role}\""));
+    }
+
+    /// Writes messages of a provider whose roles alternate: what one side says in a row is one message, whose parts stand in the
+    /// list at `key`.
+    fn alternating<'a>(
+        &mut self,
+        messages: impl Iterator<Item = &'a Message>,
+        (model, key): (&str, &str),
+        mut write: impl FnMut(&Part, &mut String),
+    ) {
+        let mut speaks: Option<bool> = None;
+        for message in messages {
+            let is_model = message.speaker == Speaker::Assistant;
+            if speaks == Some(is_model) {
+                self.text.push(',');
+            } else {
+                if speaks.is_some() {
+                    self.text.push_str("]}");
+                }
+                self.message(if is_model { model } else { "user" }, message.entry);
+                self.text.push_str(&format!(",\"{key}\":["));
+                speaks = Some(is_model);
+            }
+            self.report(message);
+            for (place, part) in message.parts.iter().enumerate() {
+                if place > 0 {
+                    self.text.push(',');
+                }
+                write(part, &mut self.text);
+            }
+        }
+        if speaks.is_some() {
+            self.text.push_str("]}");
+        }
     }
 
     fn report(&mut self, message: &Message) {
