@@ -3,6 +3,8 @@
 //! A compaction says which messages went and what came in their place; so does a replacement, and what it took out
 //! belongs to another conversation.
 
+use std::collections::HashSet;
+
 use brute_core::{self as core, Role};
 
 use super::Reader;
@@ -27,7 +29,9 @@ pub(super) struct Session {
 /// A message.
 struct Item {
     id: u64,
-    entry: Entry,
+    line: usize,
+    /// What a request has of it, if anything.
+    entry: Option<Entry>,
     /// Whether a compaction made it.
     is_made: bool,
     /// The compaction that took it.
@@ -48,7 +52,7 @@ impl Reader for Session {
         }
         match serde_json::from_str(value.raw()) {
             Ok(Record::Message(said)) => {
-                self.items.extend(item(said, line, log));
+                self.items.push(item(said, line, log));
             }
             Ok(Record::Compaction(change)) => {
                 self.cuts.push((line, left(&change)));
@@ -68,16 +72,16 @@ impl Reader for Session {
                 (false, None) => None,
             };
             if let Some(why) = passed_over.filter(|_| item.is_made) {
-                log.skip("message", why, item.entry.line);
+                log.skip("message", why, item.line);
                 continue;
             }
-            let (at, line) = (log.entries.len(), item.entry.line);
-            log.push(item.entry);
+            let at = log.entries.len();
+            item.entry.into_iter().for_each(|entry| log.push(entry));
             if log.entries.len() == at {
                 continue;
             }
             if !item.is_made {
-                said.push((line, at));
+                said.push((item.line, at));
             }
             if let Some(taken) = item.taken_by.and_then(|cut| taken.get_mut(cut)) {
                 taken.push(at);
@@ -99,18 +103,19 @@ impl Session {
 
     /// Makes the change that the compaction `cut`, or else something other than one, made of what is there.
     fn change(&mut self, change: Change<'_>, cut: Option<usize>, line: usize, log: &mut Log<'_>) {
-        let mut went = change.went.into_iter().peekable();
+        // What others took out of the file is missed here alone.
+        let mut went: HashSet<u64> = change.went.into_iter().collect();
         let mut came = change.came.into_iter().peekable();
         let (mut items, mut live) = (Vec::with_capacity(self.items.len()), 0);
         let mut settle = |items: &mut Vec<Item>, live: &mut usize| {
             while let Some(next) = came.next_if(|next| next.at == *live) {
                 *live += 1;
                 let item = item(next.message, line, log);
-                items.extend(item.map(|item| Item { is_made: cut.is_some(), ..item }));
+                items.push(Item { is_made: cut.is_some(), ..item });
             }
         };
         for item in std::mem::take(&mut self.items) {
-            if item.taken_by.is_none() && went.next_if_eq(&item.id).is_none() {
+            if item.taken_by.is_none() && !went.remove(&item.id) {
                 settle(&mut items, &mut live);
                 live += 1;
                 items.push(item);
@@ -119,7 +124,11 @@ impl Session {
             }
         }
         settle(&mut items, &mut live);
-        if went.next().is_some() || came.next().is_some() {
+        let misplaced = came.map(|came| item(came.message, line, log));
+        let misplaced = misplaced.map(|item| Item { is_made: cut.is_some(), ..item });
+        let fitting = items.len();
+        items.extend(misplaced);
+        if !went.is_empty() || items.len() > fitting {
             log.problem(line, "made a change as far as it fits what stands before it");
         }
         self.items = items;
@@ -150,20 +159,22 @@ fn left(change: &Change<'_>) -> Left {
     }
 }
 
-fn item(said: Said<'_>, line: usize, log: &mut Log<'_>) -> Option<Item> {
+fn item(said: Said<'_>, line: usize, log: &mut Log<'_>) -> Item {
     let speaker = match said.role {
-        Role::System => Speaker::System,
-        Role::User => Speaker::User,
-        Role::Assistant => Speaker::Assistant,
-        Role::Tool => Speaker::Tool,
-        Role::Other => {
-            log.skip("message", "it is beside the conversation", line);
-            return None;
-        }
+        Role::System => Some(Speaker::System),
+        Role::User => Some(Speaker::User),
+        Role::Assistant => Some(Speaker::Assistant),
+        Role::Tool => Some(Speaker::Tool),
+        Role::Other => None,
     };
-    let parts = said.parts.iter().map(|said| part(said, line, log)).collect();
-    let entry = Entry::new(speaker, parts, line);
-    Some(Item { id: said.id, entry, is_made: false, taken_by: None })
+    if speaker.is_none() {
+        log.skip("message", "it is beside the conversation", line);
+    }
+    let entry = speaker.map(|speaker| {
+        let parts = said.parts.iter().map(|said| part(said, line, log)).collect();
+        Entry::new(speaker, parts, line)
+    });
+    Item { id: said.id, line, entry, is_made: false, taken_by: None }
 }
 
 fn part(part: &core::Part, line: usize, log: &mut Log<'_>) -> Part {
