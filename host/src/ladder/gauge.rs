@@ -109,9 +109,9 @@ impl Gauge {
     /// The most tokens of a provider for one of the counter that are believed.
     pub const MOST_RATIO: f64 = 3.0;
 
-    /// A report may be so many tokens more than its messages account for: what an agent sends around them that nobody
-    /// here sees, dozens of tool schemas above all.
-    const MOST_AROUND: f64 = 100_000.0;
+    /// The first report may be so many tokens more than its messages account for: what an agent sends around them that
+    /// nobody here sees may be nearly all of the largest windows that there are.
+    const MOST_AROUND: f64 = 1_000_000.0;
 
     /// From one report to the next, so much may be added around the messages at once: a few tools.
     const MOST_ADDED: f64 = 8_192.0;
