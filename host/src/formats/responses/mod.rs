@@ -6,7 +6,7 @@
 //!
 //! What the provider alone can read stays as it is: encrypted reasoning, references to items that it keeps,
 //! the traces of its own tools. The result of a call that it keeps (`previous_response_id`, an
-//! `item_reference`) is such a trace, too.
+//! `item_reference` in the same reply) is such a trace, too.
 
 mod item;
 mod write;
@@ -20,7 +20,8 @@ use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use super::body::wrong;
 use super::json::{Texts, View, compact};
-use super::pieces::{Piece, Pieces, Run, Slot, Wire, is_said, joined};
+use super::pieces::{Piece, Pieces, Run, Wire, is_said, joined};
+use super::slots::Slot;
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
 
@@ -44,7 +45,8 @@ pub(super) fn read(
         run.end(&mut pieces);
     }
     let keeps_calls = given("previous_response_id").or_else(|| given("conversation")).is_some();
-    let mut reader = Reader { index: 0, rule, texts, open: HashMap::new(), keeps_calls };
+    let mut reader =
+        Reader { index: 0, rule, texts, open: HashMap::new(), keeps_calls, refers: false };
     for item in items {
         reader.index = pieces.begin(item.index());
         reader.item(*item, &mut run, &mut pieces)?;
@@ -62,6 +64,9 @@ struct Reader<'t> {
     open: HashMap<String, usize>,
     /// Whether the provider keeps calls that are not in the list.
     keeps_calls: bool,
+    /// Whether the reply in the making refers to items that the provider keeps, calls perhaps. A result goes with
+    /// what it answers, so one that the provider keeps has to be of the same reply.
+    refers: bool,
 }
 
 impl Reader<'_> {
@@ -73,7 +78,7 @@ impl Reader<'_> {
     ) -> Result<(), ReadError> {
         let node = item.index();
         if let Some(text) = self.texts.take(item).filter(|_| item.is_string()) {
-            run.begin(Wire::Message(self.index), node, Role::User);
+            run.begin(Wire::message(self.index), node, Role::User);
             run.add(Part::text(text), Slot::Element(node), node, pieces);
             run.end(pieces);
             return Ok(());
@@ -106,11 +111,11 @@ impl Reader<'_> {
             Kind::Compaction => {
                 run.end(pieces);
                 let part = opaque::part(item);
-                pieces.push_compaction(Wire::Message(self.index), node, part, Slot::Element(node));
+                pieces.push_compaction(Wire::message(self.index), node, part, Slot::Element(node));
             }
             Kind::Trace => {
-                self.keeps_calls |= fields.kind.is_some_and(|kind| kind.is_text("item_reference"));
                 self.of_model(node, run, pieces);
+                self.refers |= fields.kind.is_some_and(|kind| kind.is_text("item_reference"));
                 run.add(opaque::part(item), Slot::Element(node), node, pieces);
             }
         }
@@ -118,12 +123,13 @@ impl Reader<'_> {
     }
 
     /// Goes on with the reply of the model, or begins one.
-    fn of_model(&self, node: usize, run: &mut Run, pieces: &mut Pieces) {
+    fn of_model(&mut self, node: u32, run: &mut Run, pieces: &mut Pieces) {
         if run.is_of(Role::Assistant) {
-            run.go_on(Wire::Message(self.index), node);
+            run.go_on(Wire::message(self.index), node);
         } else {
             run.end(pieces);
-            run.begin(Wire::Message(self.index), node, Role::Assistant);
+            run.begin(Wire::message(self.index), node, Role::Assistant);
+            self.refers = false;
         }
     }
 
@@ -157,7 +163,7 @@ impl Reader<'_> {
             self.of_model(node, run, pieces);
         } else {
             run.end(pieces);
-            run.begin(Wire::Message(self.index), node, role);
+            run.begin(Wire::message(self.index), node, role);
         }
         let result = pieces.result_before().filter(|_| role == Role::User);
         if let Some(result) = result.filter(|_| !parts.iter().any(|(part, _)| is_said(part)))
@@ -165,7 +171,8 @@ impl Reader<'_> {
             && !parts.is_empty()
         {
             let (parts, slots): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-            let (wire, parts, slots) = (Wire::Message(self.index), parts.into(), slots.into());
+            let (wire, parts, slots) =
+                (Wire::message(self.index), parts.into(), slots.into_iter().collect());
             let piece = Piece { wire, node, role, parts, slots, is_blank: false };
             pieces.attach(result, piece);
             return Ok(());
@@ -264,7 +271,7 @@ impl Reader<'_> {
         let (text, media) = self.said(fields)?;
         match self.open.get_mut(&call) {
             Some(open) if *open > 0 => *open -= 1,
-            _ if self.keeps_calls => {
+            _ if self.keeps_calls || (self.refers && run.is_of(Role::Assistant)) => {
                 self.of_model(node, run, pieces);
                 let kind = fields.kind.and_then(View::string).unwrap_or_default();
                 let part = Part::Opaque(Opaque { kind: kind.into(), text });
@@ -275,7 +282,7 @@ impl Reader<'_> {
         }
         run.end(pieces);
         let result = ToolResult { call: call.into(), text, media: media.into(), is_error: false };
-        pieces.push_result(Wire::Message(self.index), node, result, Slot::Element(node));
+        pieces.push_result(Wire::message(self.index), node, result, Slot::Element(node));
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::formats::Document;
 use crate::formats::align::Change;
 use crate::formats::json::{Item, List, Style, View, compact, quote};
 use crate::formats::patch::Patches;
-use crate::formats::pieces::Slot;
+use crate::formats::slots::Slot;
 use crate::formats::write::{Entry, medium_named};
 
 /// What stands for a screenshot that was given up: nothing but an image may stand there. One pixel.
@@ -239,7 +239,7 @@ fn rewritten(document: &Document, item: View<'_>, bits: &[Bit<'_>]) -> Option<St
     let is_message = Kind::of(&Fields::of(item)) == Some(Kind::Message);
     match content.filter(|_| is_message) {
         Some(content) => {
-            let places: Vec<usize> = content.items().map(View::index).collect();
+            let places: Vec<u32> = content.items().map(View::index).collect();
             let style = Style::of(item).deeper();
             let is_model = item.get("role").is_some_and(|role| role.is_text("assistant"));
             let element = |(old, slot, change): &Bit<'_>| {

@@ -108,6 +108,35 @@ fn what_the_provider_keeps_is_opaque() {
 }
 
 #[test]
+fn a_result_is_of_the_reply_that_refers_to_its_call() {
+    let given = |between: &str| {
+        format!(
+            r#"[{{"role":"user","content":"go"}},{{"type":"item_reference","id":"fc_1"}},{between}
+            {{"type":"function_call_output","call_id":"a","output":"found"}},{{"role":"user","content":"and?"}}]"#
+        )
+    };
+    let call = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},"#;
+    let result = r#"{"type":"function_call_output","call_id":"c","output":"it"},"#;
+    let said = r#"{"role":"user","content":"go on"},"#;
+    for (between, is_of_it) in [
+        (String::new(), true),
+        (r#"{"type":"item_reference","id":"fc_2"},"#.to_owned(), true),
+        (r#"{"type":"message","role":"assistant","content":"so"},"#.to_owned(), true),
+        (format!("{call}{result}"), false),
+        (said.to_owned(), false),
+    ] {
+        let json = given(&between);
+        let found = Document::read(json.as_str(), &ReadOptions::default());
+        assert_eq!(found.is_ok(), is_of_it, "{json}");
+        let options = ReadOptions { repair: true, ..ReadOptions::default() };
+        let repaired = Document::read(json.as_str(), &options).unwrap();
+        let dropped = repaired.repairs().iter().map(|repair| repair.what.as_str());
+        let expected = ["dropped the result for `a`, which no call before it asks for"];
+        assert_eq!(dropped.collect::<Vec<_>>(), expected[usize::from(is_of_it)..], "{json}");
+    }
+}
+
+#[test]
 fn tools_that_clients_run_are_calls() {
     let json = r#"[{"role":"user","content":"go"},
         {"type":"local_shell_call","id":"lsh_1","call_id":"a","action":{"type":"exec","command":["ls"]}},
