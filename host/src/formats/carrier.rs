@@ -19,9 +19,9 @@ pub(super) struct Carrier {
     /// What it is, for people.
     pub(super) name: &'static str,
     /// The array of messages, or the string that is the only one; none if they are the lines of the file.
-    pub(super) list: Option<usize>,
+    pub(super) list: Option<u32>,
     /// The object that holds the array, with settings beside it.
-    pub(super) body: Option<usize>,
+    pub(super) body: Option<u32>,
 }
 
 impl Carrier {
@@ -94,7 +94,7 @@ impl Found {
         }
     }
 
-    fn one(name: &'static str, list: Option<usize>, body: Option<usize>) -> Self {
+    fn one(name: &'static str, list: Option<u32>, body: Option<u32>) -> Self {
         Self { name, carriers: vec![Carrier { name, list, body }] }
     }
 }
@@ -224,7 +224,7 @@ fn of_object(object: View<'_>) -> Option<Carrier> {
 
 /// The items of a request of OpenAI Responses, or the text that is its only message. Of what stands there, each
 /// has a type or a role; new types of items come up all the time.
-fn items_of(object: View<'_>) -> Option<usize> {
+fn items_of(object: View<'_>) -> Option<u32> {
     let input = object.get("input")?;
     let is_item = |item: View<'_>| {
         item.is_object()

@@ -39,6 +39,7 @@ mod pieces;
 mod render;
 mod repair;
 mod responses;
+mod slots;
 mod turns;
 mod usage;
 mod wire;
@@ -206,6 +207,8 @@ impl Document {
         let format = options.format.unwrap_or_else(|| detect::format(body, &messages));
         let rule = options.image_rule.unwrap_or_else(|| format.provider().into());
         let pieces = read_messages(format, body, &messages, rule, &mut texts)?;
+        // Of a million short messages, these are as large as what is kept.
+        drop((messages, texts));
         let mended = repair::conversation(format, &source, &pieces, options.repair, &mut repairs)?;
         let repair::Mended { conversation, joined, shows_last } = mended;
         Ok(Self { source, format, carrier, pieces, conversation, repairs, joined, shows_last })
@@ -304,13 +307,14 @@ impl Document {
             let role = node.get("role");
             role.is_some_and(|role| role.is_text("assistant") || role.is_text("model"))
         };
-        let wires = self.pieces.wires.iter().zip(&self.pieces.of_wire);
-        let replies = wires.filter_map(|(node, pieces)| {
-            if pieces.clone().all(|at| self.pieces.is_gone(at)) {
+        let wires = self.pieces.wires.iter().enumerate();
+        let replies = wires.filter_map(|(wire, node)| {
+            let mut pieces = self.pieces.of_wire(wire);
+            let end = pieces.end as u64;
+            if pieces.all(|at| self.pieces.is_gone(at)) {
                 return None;
             }
             let usage = read(Some(self.source.at(*node)).filter(|node| is_reply(*node))?)?;
-            let end = pieces.end as u64;
             Some((messages.partition_point(|message| message.id().0 < end), usage))
         });
         let mut reports: Vec<_> = replies.collect();

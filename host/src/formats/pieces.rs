@@ -1,9 +1,12 @@
 //! The messages of the model that were read from messages on the wire, and where each part stands.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use brute_core::{Mark, Message, MessageId, Part, Role, ToolCall, ToolResult};
+
+use super::slots::{Slot, Slots};
 
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,22 +14,14 @@ pub(super) enum Wire {
     /// In a field of the body; it is never written differently.
     System,
     /// In a message on the wire, or is it; of several, in the first.
-    Message(usize),
+    Message(u32),
 }
 
-/// Where a part stands, as a node of the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slot {
-    /// The content of the message is this part and no list.
-    Content,
-    /// An element of the content, or, where a message of the model is several on the wire, one of those.
-    Element(usize),
-    /// A call in a list of its own beside the content.
-    Call(usize),
-    /// Fields of the message itself, beside the content.
-    Fields,
-    /// Counts for an element that another part stands for, and goes with it.
-    Beside,
+impl Wire {
+    /// In the message at `index`, or is it. There are fewer of them than nodes, which 32 bits can count.
+    pub(super) fn message(index: usize) -> Self {
+        Self::Message(index as u32)
+    }
 }
 
 /// A message of the model, as it was read.
@@ -34,10 +29,10 @@ pub(super) enum Slot {
 pub(super) struct Piece {
     pub(super) wire: Wire,
     /// The value that stands for the whole piece in error messages.
-    pub(super) node: usize,
+    pub(super) node: u32,
     pub(super) role: Role,
     pub(super) parts: Arc<[Part]>,
-    pub(super) slots: Box<[Slot]>,
+    pub(super) slots: Slots,
     /// Whether a provider refuses it for being blank.
     pub(super) is_blank: bool,
 }
@@ -51,7 +46,7 @@ impl Piece {
     /// The message on the wire that it stands in.
     pub(super) fn wire_index(&self) -> Option<usize> {
         match self.wire {
-            Wire::Message(index) => Some(index),
+            Wire::Message(index) => Some(index as usize),
             Wire::System => None,
         }
     }
@@ -83,9 +78,9 @@ pub(super) struct Pieces {
     /// The first message on the wire whose role is `tool`.
     pub(super) first_tool: Option<usize>,
     /// The messages on the wire, as nodes.
-    pub(super) wires: Vec<usize>,
+    pub(super) wires: Vec<u32>,
     /// The pieces of each message on the wire, those included that stand in others as well.
-    pub(super) of_wire: Vec<std::ops::Range<usize>>,
+    of_wire: Vec<Range<u32>>,
 }
 
 impl Pieces {
@@ -94,27 +89,39 @@ impl Pieces {
     }
 
     /// Begins the next message on the wire.
-    pub(super) fn begin(&mut self, node: usize) -> usize {
+    pub(super) fn begin(&mut self, node: u32) -> usize {
         self.wires.push(node);
-        self.of_wire.push(self.all.len()..self.all.len());
+        let next = self.all.len() as u32;
+        self.of_wire.push(next..next);
         self.wires.len() - 1
     }
 
     pub(super) fn push(&mut self, piece: Piece) {
         self.all.push(piece);
         if let Some(pieces) = self.of_wire.last_mut() {
-            pieces.end = self.all.len();
+            pieces.end = self.all.len() as u32;
         }
     }
 
+    /// The pieces of the message on the wire at `index`, those included that stand in others as well.
+    pub(super) fn of_wire(&self, index: usize) -> Range<usize> {
+        let range = self.of_wire.get(index).cloned().unwrap_or_default();
+        range.start as usize..range.end as usize
+    }
+
+    /// The pieces so far of the message on the wire that was begun last.
+    pub(super) fn of_newest_wire(&self) -> Range<usize> {
+        self.of_wire(self.of_wire.len().saturating_sub(1))
+    }
+
     /// Adds a tool result, which is always a piece of its own.
-    pub(super) fn push_result(&mut self, wire: Wire, node: usize, result: ToolResult, slot: Slot) {
+    pub(super) fn push_result(&mut self, wire: Wire, node: u32, result: ToolResult, slot: Slot) {
         self.push(Piece {
             wire,
             node,
             role: Role::Tool,
             parts: Arc::new([Part::ToolResult(result)]),
-            slots: Box::new([slot]),
+            slots: Slots::One(slot),
             is_blank: false,
         });
     }
@@ -160,7 +167,7 @@ impl Pieces {
     /// The tool result that the message on the wire before the newest is, or belongs to.
     pub(super) fn result_before(&self) -> Option<usize> {
         let before = self.of_wire.len().checked_sub(2)?;
-        match self.of_wire[before].clone().next_back() {
+        match self.of_wire(before).next_back() {
             Some(last) => (self.all[last].role == Role::Tool).then_some(last),
             None => {
                 let last = self.companions.last()?;
@@ -184,8 +191,8 @@ impl Pieces {
 
     /// Adds a block that a provider's own compaction left. The model sees nothing of what was read so far but
     /// instructions; to everybody else the block is an instruction that nobody may touch.
-    pub(super) fn push_compaction(&mut self, wire: Wire, node: usize, part: Part, slot: Slot) {
-        let (parts, slots) = (Arc::new([part]), Box::new([slot]));
+    pub(super) fn push_compaction(&mut self, wire: Wire, node: u32, part: Part, slot: Slot) {
+        let (parts, slots) = (Arc::new([part]), Slots::One(slot));
         self.push(Piece { wire, node, role: Role::System, parts, slots, is_blank: false });
         self.compacted = self.all.len() - 1;
     }
@@ -257,7 +264,7 @@ impl Pieces {
     /// may be of several.
     pub(super) fn spread(&mut self) {
         let mut of_wire = vec![0..0; self.wires.len()];
-        for (at, piece) in self.all.iter().enumerate() {
+        for (at, piece) in (0..).zip(&self.all) {
             let Some(first) = piece.wire_index() else { continue };
             hold(&mut of_wire, first, at);
             for (wire, _) in self.wires_of(first, &piece.slots) {
@@ -290,20 +297,10 @@ impl Pieces {
 }
 
 /// Notes that the piece at `at` stands in `wire`.
-fn hold(of_wire: &mut [std::ops::Range<usize>], wire: usize, at: usize) {
+fn hold(of_wire: &mut [Range<u32>], wire: usize, at: u32) {
     if let Some(pieces) = of_wire.get_mut(wire) {
         let first = if pieces.start == pieces.end { at } else { pieces.start };
         *pieces = first..at + 1;
-    }
-}
-
-impl Slot {
-    /// The node that a part stands at, if it has one of its own.
-    pub(super) fn node(&self) -> Option<usize> {
-        match self {
-            Self::Element(node) | Self::Call(node) => Some(*node),
-            Self::Content | Self::Fields | Self::Beside => None,
-        }
     }
 }
 
@@ -311,14 +308,13 @@ impl Slot {
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     /// The part, its node, and the place of the result before it; none of what comes before all results.
-    parts: Vec<(Part, usize, Option<usize>)>,
+    parts: Vec<(Part, u32, Option<usize>)>,
 }
 
 impl Shown {
     /// Adds what stands behind the newest result of the newest message in `pieces`.
-    pub(super) fn add(&mut self, part: Part, node: usize, pieces: &Pieces) {
-        let mut range = pieces.of_wire.last().cloned().unwrap_or_default();
-        let result = range.rfind(|at| pieces.all[*at].role == Role::Tool);
+    pub(super) fn add(&mut self, part: Part, node: u32, pieces: &Pieces) {
+        let result = pieces.of_newest_wire().rfind(|at| pieces.all[*at].role == Role::Tool);
         self.parts.push((part, node, result));
     }
 
@@ -326,17 +322,14 @@ impl Shown {
     pub(super) fn attach(&mut self, index: usize, pieces: &mut Pieces) {
         for (part, node, result) in self.parts.drain(..) {
             let piece = Piece {
-                wire: Wire::Message(index),
+                wire: Wire::message(index),
                 node,
                 role: Role::User,
                 parts: Arc::new([part]),
-                slots: Box::new([Slot::Element(node)]),
+                slots: Slots::One(Slot::Element(node)),
                 is_blank: false,
             };
-            let first = || {
-                let range = pieces.of_wire.last().cloned().unwrap_or_default();
-                range.into_iter().find(|at| pieces.all[*at].role == Role::Tool)
-            };
+            let first = || pieces.of_newest_wire().find(|at| pieces.all[*at].role == Role::Tool);
             match result.or_else(first) {
                 Some(result) => pieces.attach(result, piece),
                 None => pieces.push(piece),
@@ -351,7 +344,7 @@ pub(super) struct Run {
     wire: Wire,
     /// Where the next piece begins.
     now: Wire,
-    node: usize,
+    node: u32,
     role: Role,
     parts: Vec<Part>,
     slots: Vec<Slot>,
@@ -374,13 +367,13 @@ impl Default for Run {
 
 impl Run {
     /// Begins the pieces of a message, or of the instructions.
-    pub(super) fn begin(&mut self, wire: Wire, node: usize, role: Role) {
+    pub(super) fn begin(&mut self, wire: Wire, node: u32, role: Role) {
         (self.wire, self.now, self.node, self.role, self.is_blank) =
             (wire, wire, node, role, false);
     }
 
     /// Goes on in the next message on the wire.
-    pub(super) fn go_on(&mut self, wire: Wire, node: usize) {
+    pub(super) fn go_on(&mut self, wire: Wire, node: u32) {
         self.now = wire;
         if self.parts.is_empty() {
             (self.wire, self.node) = (wire, node);
@@ -394,7 +387,7 @@ impl Run {
 
     /// Adds a part. A text with a mark becomes a piece of its own, so that a reloaded session knows
     /// its notes and summaries; not where that would part calls or reasoning from what follows.
-    pub(super) fn add(&mut self, part: Part, slot: Slot, node: usize, into: &mut Pieces) {
+    pub(super) fn add(&mut self, part: Part, slot: Slot, node: u32, into: &mut Pieces) {
         let holds_together =
             |part: &Part| matches!(part, Part::ToolCall(_) | Part::Reasoning(_) | Part::Opaque(_));
         let is_marked = matches!(&part, Part::Text(text) if Mark::read(text).is_some());

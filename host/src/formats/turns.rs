@@ -11,7 +11,8 @@ use super::Document;
 use super::align::Change;
 use super::json::{Style, View, quote};
 use super::patch::Patches;
-use super::pieces::{Slot, is_said};
+use super::pieces::is_said;
+use super::slots::Slot;
 use super::write::{Block, Entry, Group, content_json};
 
 /// How a provider writes messages of blocks.
@@ -80,7 +81,7 @@ pub(super) fn group_json<D: Dialect>(document: &Document, group: &Group<'_>) -> 
         return patches.apply(message.source().text(), message.span());
     }
     let list_style = style.deeper();
-    let places: Vec<usize> = content.into_iter().flat_map(View::items).map(View::index).collect();
+    let places: Vec<u32> = content.into_iter().flat_map(View::items).map(View::index).collect();
     let style_of_block = list_style.deeper();
     let mut blocks: Vec<Block<'_>> = group
         .entries
@@ -149,7 +150,7 @@ fn blocks<'a, D: Dialect>(
     document: &'a Document,
     entry: &Entry<'a>,
     base: Option<usize>,
-    places: &[usize],
+    places: &[u32],
     style: &Style,
 ) -> Vec<Block<'a>> {
     let Some(wire) = entry.wire() else {

@@ -15,7 +15,7 @@ use super::{Format, ReadError, ReadOptions, decode, read_messages};
 #[derive(Debug)]
 pub struct WireMessages {
     source: Source,
-    nodes: Vec<usize>,
+    nodes: Vec<u32>,
     is_list: bool,
 }
 
@@ -79,7 +79,7 @@ impl WireMessages {
 
     /// The index of the message that a JSON pointer leads to, or into.
     pub fn at_pointer(&self, pointer: &str) -> Option<usize> {
-        let leads = |node: &usize| {
+        let leads = |node: &u32| {
             let whole = self.source.pointer(*node);
             pointer
                 .strip_prefix(&whole)
@@ -111,7 +111,7 @@ impl WireMessages {
 fn put(whole: View<'_>, hasher: &mut blake3::Hasher) {
     /// An object or array that is not over yet.
     struct Open {
-        end: usize,
+        end: u32,
         is_object: bool,
         key_is_next: bool,
     }

@@ -9,7 +9,8 @@ use brute_core::{Conversation, Message, MessageId, Part, Role};
 use super::align::{Change, align};
 use super::json::{Item, List, Style, View, quote};
 use super::patch::Patches;
-use super::pieces::{Companion, Piece, Pieces, Slot, Wire};
+use super::pieces::{Companion, Piece, Pieces, Wire};
+use super::slots::Slot;
 use super::{Document, Format, WriteOptions, anthropic, gemini, openai_chat, responses, turns};
 
 /// A message of the conversation, and where it was read from.
@@ -271,7 +272,7 @@ fn item<'a>(document: &'a Document, group: &Group<'a>) -> Item<'a> {
 fn is_whole(document: &Document, group: &Group<'_>, wire: usize) -> bool {
     let pieces = &document.pieces;
     let nodes = group.entries.iter().filter_map(|entry| entry.piece.map(|piece| piece.node));
-    group.entries.len() == pieces.of_wire[wire].len() + pieces.companions_in(wire)
+    group.entries.len() == pieces.of_wire(wire).len() + pieces.companions_in(wire)
         && nodes.is_sorted()
         && group.entries.iter().all(|entry| entry.wire() == Some(wire) && entry.is_untouched())
 }

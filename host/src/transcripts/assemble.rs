@@ -183,7 +183,8 @@ impl Assembly {
             if let Some(reply) = &reply {
                 self.replies.insert(reply.clone(), place);
             }
-            let (parts, results) = (Vec::new(), Vec::new());
+            // As a rule, all that is in it.
+            let (parts, results) = (Vec::with_capacity(parts.len()), Vec::new());
             self.messages.push(Message { speaker, parts, entry: at, usage, line, results });
         }
         // Every piece of a reply repeats the count; the last one has it whole.

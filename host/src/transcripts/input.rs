@@ -332,6 +332,8 @@ impl<'a> Feed<'a> {
     fn end(mut self, ask: Ask<'_>) -> Result<Input, TranscriptError> {
         self.log.end();
         self.reader.end(&mut self.log);
+        // What it knows of the records is as large as a log of short ones.
+        drop(self.reader);
         Transcript::of(self.kind, self.log, ask)
             .map(|transcript| Input::Transcript(Box::new(transcript)))
     }

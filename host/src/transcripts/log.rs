@@ -236,6 +236,8 @@ impl<'a> Log<'a> {
             self.skip("message", "there is nothing in it", entry.line);
             return None;
         }
+        // Of entries there are as many as messages, and most have one part.
+        entry.parts.shrink_to_fit();
         Some(entry)
     }
 

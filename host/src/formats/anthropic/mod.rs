@@ -8,7 +8,8 @@ use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use super::body::wrong;
 use super::json::{Texts, View};
-use super::pieces::{Pieces, Run, Shown, Slot, Wire, is_said, joined};
+use super::pieces::{Pieces, Run, Shown, Wire, is_said, joined};
+use super::slots::Slot;
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
 
@@ -108,7 +109,7 @@ impl<'a> Reader<'a, '_> {
             }
         };
         let node = self.message.index();
-        run.begin(Wire::Message(self.index), node, role);
+        run.begin(Wire::message(self.index), node, role);
         match self.message.get("content") {
             Some(content) if content.is_array() => {
                 for block in content.items() {
@@ -131,7 +132,7 @@ impl<'a> Reader<'a, '_> {
         }
         run.end(pieces);
         self.shown.attach(self.index, pieces);
-        if pieces.of_wire.last().is_some_and(std::ops::Range::is_empty) {
+        if pieces.of_newest_wire().is_empty() {
             run.blank();
             run.end_even_empty(pieces);
         }
@@ -194,11 +195,11 @@ impl<'a> Reader<'a, '_> {
                     return Ok(());
                 }
                 run.end(pieces);
-                pieces.push_result(Wire::Message(self.index), node, result, slot);
+                pieces.push_result(Wire::message(self.index), node, result, slot);
             }
             "compaction" if role == Role::Assistant => {
                 run.end(pieces);
-                let wire = Wire::Message(self.index);
+                let wire = Wire::message(self.index);
                 pieces.push_compaction(wire, node, opaque::part(block), slot);
             }
             _ => {

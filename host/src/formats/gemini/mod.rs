@@ -14,7 +14,8 @@ use brute_core::{Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 use self::pairing::Pairing;
 use super::body::wrong;
 use super::json::{Texts, View, compact};
-use super::pieces::{Pieces, Run, Shown, Slot, Wire, is_said, joined};
+use super::pieces::{Pieces, Run, Shown, Wire, is_said, joined};
+use super::slots::Slot;
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
 
@@ -138,7 +139,7 @@ impl<'a> Reader<'a, '_> {
         if role == Role::Assistant && parts.items().any(|part| Fields::of(part).call.is_some()) {
             self.pairing.forget();
         }
-        run.begin(Wire::Message(self.index), self.content.index(), role);
+        run.begin(Wire::message(self.index), self.content.index(), role);
         let mut shown = Shown::default();
         let mut holds_results_alone = None;
         for part in parts.items() {
@@ -147,7 +148,7 @@ impl<'a> Reader<'a, '_> {
             match read {
                 Part::ToolResult(result) if role == Role::User => {
                     run.end(pieces);
-                    let wire = Wire::Message(self.index);
+                    let wire = Wire::message(self.index);
                     pieces.push_result(wire, node, result, Slot::Element(node));
                 }
                 Part::Media(_) | Part::Opaque(_)
@@ -162,7 +163,7 @@ impl<'a> Reader<'a, '_> {
         }
         run.end(pieces);
         shown.attach(self.index, pieces);
-        if pieces.of_wire.last().is_some_and(std::ops::Range::is_empty) {
+        if pieces.of_newest_wire().is_empty() {
             run.blank();
             run.end_even_empty(pieces);
         }

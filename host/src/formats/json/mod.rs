@@ -69,9 +69,9 @@ impl Node {
 
     /// The node after this one, which stands at `at`, and all that is in it.
     #[inline]
-    fn next(self, at: usize) -> usize {
+    fn next(self, at: u32) -> u32 {
         match self.kind {
-            Kind::Array | Kind::Object => self.link as usize,
+            Kind::Array | Kind::Object => self.link,
             _ => at + 1,
         }
     }
@@ -85,7 +85,7 @@ pub(crate) const MOST_BYTES: usize = u32::MAX as usize;
 pub(crate) struct Source {
     text: String,
     nodes: Vec<Node>,
-    roots: Vec<usize>,
+    roots: Vec<u32>,
     lone_surrogates: Vec<usize>,
     texts: Texts,
 }
@@ -158,7 +158,7 @@ impl Source {
     }
 
     #[inline]
-    pub(crate) fn at(&self, node: usize) -> View<'_> {
+    pub(crate) fn at(&self, node: u32) -> View<'_> {
         View { source: self, at: node }
     }
 
@@ -170,12 +170,12 @@ impl Source {
     /// The innermost value that holds the byte at `offset`.
     pub(crate) fn innermost(&self, offset: usize) -> Option<View<'_>> {
         let found = self.nodes.partition_point(|node| node.start() <= offset).checked_sub(1)?;
-        Some(self.at(found))
+        Some(self.at(found as u32))
     }
 
     /// The JSON pointer to `node`. Where there are several roots, they are pointed at like the
     /// elements of an array.
-    pub(crate) fn pointer(&self, node: usize) -> String {
+    pub(crate) fn pointer(&self, node: u32) -> String {
         let mut pointer = self.root_pointer(node);
         let root = self.root_of(node);
         let Some(mut at) = self.roots.get(root).map(|root| self.at(*root)) else {
@@ -204,12 +204,12 @@ impl Source {
         pointer
     }
 
-    fn root_of(&self, node: usize) -> usize {
+    fn root_of(&self, node: u32) -> usize {
         self.roots.partition_point(|root| *root <= node).saturating_sub(1)
     }
 
     /// The pointer to the root that holds `node`: nothing, unless there are several.
-    fn root_pointer(&self, node: usize) -> String {
+    fn root_pointer(&self, node: u32) -> String {
         match self.roots.len() {
             0 | 1 => String::new(),
             _ => format!("/{}", self.root_of(node)),
@@ -226,29 +226,29 @@ impl Source {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     source: &'a Source,
-    at: usize,
+    at: u32,
 }
 
 impl<'a> View<'a> {
     #[inline]
     fn node(self) -> Node {
-        self.source.nodes[self.at]
+        self.source.nodes[self.at as usize]
     }
 
     pub(crate) fn source(self) -> &'a Source {
         self.source
     }
 
-    pub(crate) fn index(self) -> usize {
+    pub(crate) fn index(self) -> u32 {
         self.at
     }
 
     /// The node after this value and all that is in it.
-    pub(crate) fn end_index(self) -> usize {
+    pub(crate) fn end_index(self) -> u32 {
         self.node().next(self.at)
     }
 
-    fn holds(self, node: usize) -> bool {
+    fn holds(self, node: u32) -> bool {
         (self.at..self.end_index()).contains(&node)
     }
 
@@ -413,8 +413,8 @@ impl<'a> View<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Children<'a> {
     source: &'a Source,
-    at: usize,
-    end: usize,
+    at: u32,
+    end: u32,
 }
 
 impl<'a> Iterator for Children<'a> {

@@ -45,7 +45,7 @@ struct Parser<'t> {
     bytes: &'t [u8],
     at: usize,
     nodes: Vec<Node>,
-    roots: Vec<usize>,
+    roots: Vec<u32>,
     texts: Texts,
     with_texts: bool,
     /// The containers that are not closed yet.
@@ -64,7 +64,7 @@ impl Parser<'_> {
                 if self.at == self.bytes.len() {
                     return Ok(());
                 }
-                self.roots.push(self.nodes.len());
+                self.roots.push(self.nodes.len() as u32);
             }
             self.value()?;
             self.after_value()?;
@@ -265,7 +265,10 @@ impl Parser<'_> {
                 }
                 count += 1;
                 // What is still open is the last, and its end is not known yet.
-                child = if inner == Some(&child) { self.nodes.len() } else { node.next(child) };
+                child = match inner == Some(&child) {
+                    true => self.nodes.len(),
+                    false => node.next(child as u32) as usize,
+                };
             }
             let is_array = self.nodes[container].kind == Kind::Array;
             let _ = match last {

@@ -31,21 +31,21 @@ impl<'a> Pointers<'a> {
     /// Walks over all of `source`.
     pub(crate) fn of(source: &'a Source) -> Self {
         let mut steps = vec![Step::Root; source.nodes.len()];
-        for holder in 0..source.nodes.len() {
+        // The casts lose nothing: nodes are numbered by `u32`.
+        for holder in 0..source.nodes.len() as u32 {
             let view = source.at(holder);
-            // The casts lose nothing: nodes are numbered by `u32`.
             match view.kind() {
                 Kind::Array => {
                     for (place, item) in view.items().enumerate() {
-                        steps[item.index()] =
-                            Step::Element { array: holder as u32, place: place as u32 };
+                        steps[item.index() as usize] =
+                            Step::Element { array: holder, place: place as u32 };
                     }
                 }
                 Kind::Object => {
                     for (key, value) in view.members() {
-                        let object = holder as u32;
-                        steps[key.index()] = Step::Key { object };
-                        steps[value.index()] = Step::Member { object, key: key.index() as u32 };
+                        let (object, key) = (holder, key.index());
+                        steps[key as usize] = Step::Key { object };
+                        steps[value.index() as usize] = Step::Member { object, key };
                     }
                 }
                 _ => {}
@@ -55,26 +55,26 @@ impl<'a> Pointers<'a> {
     }
 
     /// The JSON pointer to `node`, the same as [`Source::pointer`] finds.
-    pub(crate) fn pointer(&self, node: usize) -> String {
+    pub(crate) fn pointer(&self, node: u32) -> String {
         let (mut way, mut at) = (Vec::new(), node);
-        while let Some(step) = self.steps.get(at).copied() {
+        while let Some(step) = self.steps.get(at as usize).copied() {
             at = match step {
                 Step::Root => break,
-                Step::Key { object } => object as usize,
+                Step::Key { object } => object,
                 Step::Member { object, .. } => {
                     way.push(step);
-                    object as usize
+                    object
                 }
                 Step::Element { array, .. } => {
                     way.push(step);
-                    array as usize
+                    array
                 }
             };
         }
         let mut pointer = self.source.root_pointer(at);
         for step in way.into_iter().rev() {
             match step {
-                Step::Member { key, .. } => self.source.at(key as usize).point(&mut pointer),
+                Step::Member { key, .. } => self.source.at(key).point(&mut pointer),
                 // Writing to a string cannot fail.
                 Step::Element { place, .. } => drop(write!(pointer, "/{place}")),
                 Step::Root | Step::Key { .. } => {}

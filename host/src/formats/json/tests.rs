@@ -186,7 +186,7 @@ fn many_pointers_are_those_found_one_by_one() {
     for text in table {
         let source = Source::parse(text.to_owned()).unwrap();
         let pointers = Pointers::of(&source);
-        for node in 0..source.nodes.len() {
+        for node in 0..source.nodes.len() as u32 {
             assert_eq!(pointers.pointer(node), source.pointer(node), "node {node} of {text}");
         }
     }

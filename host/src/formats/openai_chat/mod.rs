@@ -15,7 +15,8 @@ use brute_core::{Mark, Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResul
 use self::fields::{CallFields, Fields};
 use self::log::Log;
 use super::json::{Texts, View, compact};
-use super::pieces::{Piece, Pieces, Run, Slot, Wire, is_said, joined};
+use super::pieces::{Piece, Pieces, Run, Wire, is_said, joined};
+use super::slots::Slot;
 use super::{Format, ReadError, media, opaque};
 use crate::tokens::media::ImageRule;
 
@@ -100,7 +101,7 @@ impl<'a> Reader<'a, '_> {
         pieces: &mut Pieces,
     ) -> Result<(), ReadError> {
         let node = self.message.index();
-        run.begin(Wire::Message(self.index), node, role);
+        run.begin(Wire::message(self.index), node, role);
         if role == Role::User
             && let Some(result) = self.result_before(pieces)
         {
@@ -135,8 +136,7 @@ impl<'a> Reader<'a, '_> {
             run.add(Part::text(refusal), Slot::Fields, node, pieces);
         }
         self.calls(role, run, pieces)?;
-        let is_nothing =
-            run.is_empty() && pieces.of_wire.last().is_some_and(std::ops::Range::is_empty);
+        let is_nothing = run.is_empty() && pieces.of_newest_wire().is_empty();
         if is_nothing && content.is_some_and(View::is_string) {
             run.add(Part::text(String::new()), Slot::Content, node, pieces);
         } else if is_nothing {
@@ -183,11 +183,11 @@ impl<'a> Reader<'a, '_> {
                 let (parts, slots): (Vec<_>, Vec<_>) =
                     shown.into_iter().map(|(part, slot, _)| (part, slot)).unzip();
                 let piece = Piece {
-                    wire: Wire::Message(self.index),
+                    wire: Wire::message(self.index),
                     node,
                     role: Role::User,
                     parts: parts.into(),
-                    slots: slots.into(),
+                    slots: slots.into_iter().collect(),
                     is_blank: false,
                 };
                 pieces.attach(result, piece);
@@ -276,7 +276,7 @@ impl<'a> Reader<'a, '_> {
             let (text, media) = (std::mem::take(&mut text), std::mem::take(&mut media));
             let slot = if place == 0 { Slot::Content } else { Slot::Beside };
             let result = ToolResult { call: call.into(), text, media: media.into(), is_error };
-            pieces.push_result(Wire::Message(self.index), node, result, slot);
+            pieces.push_result(Wire::message(self.index), node, result, slot);
         }
         Ok(())
     }

@@ -8,7 +8,8 @@ use super::REASONING;
 use crate::formats::align::Change;
 use crate::formats::json::{Style, View, compact, quote};
 use crate::formats::patch::Patches;
-use crate::formats::pieces::{Piece, Slot};
+use crate::formats::pieces::Piece;
+use crate::formats::slots::Slot;
 use crate::formats::write::{
     Block, Entry, Group, content_json, medium_named, text_block, text_block_for,
 };
@@ -102,7 +103,7 @@ fn merged(document: &Document, group: &Group<'_>, base: Option<usize>, style: &S
     }
     let list_style = style.deeper();
     let content = base.and_then(|wire| document.wire(wire).get("content"));
-    let places: Vec<usize> = content.into_iter().flat_map(View::items).map(View::index).collect();
+    let places: Vec<u32> = content.into_iter().flat_map(View::items).map(View::index).collect();
     let style_of_element = list_style.deeper();
     let blocks: Vec<Block<'_>> = group
         .entries
@@ -132,7 +133,7 @@ fn elements<'a>(
     document: &'a Document,
     entry: &Entry<'a>,
     base: Option<usize>,
-    places: &[usize],
+    places: &[u32],
     style: &Style,
 ) -> Vec<Block<'a>> {
     let Some(wire) = entry.wire() else {
@@ -185,7 +186,7 @@ fn rewritten(element: View<'_>, old: &Part, text: &str, style: &Style) -> String
 /// that is gone goes too.
 fn beside_content(document: &Document, group: &Group<'_>, wire: usize, patches: &mut Patches) {
     let message = document.wire(wire);
-    let pieces = &document.pieces.all[document.pieces.of_wire[wire].clone()];
+    let pieces = &document.pieces.all[document.pieces.of_wire(wire)];
     let mut gone: Vec<&str> = Vec::new();
     let mut lost_calls = 0;
     let with_pieces = group.entries.iter().filter_map(|entry| Some((entry.piece?, entry)));

@@ -18,7 +18,8 @@ use serde_json::{Map, Value};
 use self::media::Medium;
 use self::plan::Planner;
 use super::json::{View, compact};
-use super::pieces::{Piece, Slot};
+use super::pieces::Piece;
+use super::slots::Slot;
 use super::{Document, Format};
 
 /// A conversation in a format that it did not come in.

@@ -12,7 +12,8 @@ use brute_core::{Conversation, Message, Part, Violation};
 
 use self::mender::Mender;
 use super::json::{Pointers, Source, View};
-use super::pieces::{Piece, Pieces, Slot, Wire};
+use super::pieces::{Piece, Pieces, Wire};
+use super::slots::Slot;
 use super::{Format, Problem, ReadError, Repair};
 
 /// What stands for a result that nobody recorded.
@@ -123,12 +124,12 @@ fn invalid(source: &Source, pieces: &Pieces, violations: &[Violation]) -> ReadEr
 #[derive(Default)]
 struct Calls<'a> {
     of: Option<&'a Piece>,
-    nodes: HashMap<&'a str, usize>,
+    nodes: HashMap<&'a str, u32>,
 }
 
 impl<'a> Calls<'a> {
     /// The call `id` in `piece`, the last one of that id; the piece itself, if it has none.
-    fn node(&mut self, piece: &'a Piece, id: &str) -> usize {
+    fn node(&mut self, piece: &'a Piece, id: &str) -> u32 {
         if !self.of.is_some_and(|of| std::ptr::eq(of, piece)) {
             let calls = piece.parts.iter().zip(&piece.slots);
             let calls = calls.filter_map(|(part, slot)| match (part, slot) {
@@ -143,7 +144,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-fn blank_node(source: &Source, piece: &Piece) -> usize {
+fn blank_node(source: &Source, piece: &Piece) -> u32 {
     let blank = piece.parts.iter().zip(&piece.slots).find(|(part, _)| is_blank(part));
     match blank {
         Some((_, Slot::Element(node))) => *node,
