@@ -179,28 +179,31 @@ impl Assembly {
         }
         let known = reply.as_ref().and_then(|reply| self.replies.get(reply).copied());
         let place = known.unwrap_or(self.messages.len());
-        if known.is_none() {
-            if let Some(reply) = &reply {
-                self.replies.insert(reply.clone(), place);
+        let mut parts = parts;
+        parts.retain(|part| self.takes(part, place, line, log));
+        let Some(known) = known else {
+            if let Some(reply) = reply {
+                self.replies.insert(reply, place);
             }
-            // As a rule, all that is in it.
-            let (parts, results) = (Vec::with_capacity(parts.len()), Vec::new());
+            let results = Vec::new();
             self.messages.push(Message { speaker, parts, entry: at, usage, line, results });
-        }
+            return;
+        };
         // Every piece of a reply repeats the count; the last one has it whole.
-        let message = &mut self.messages[place];
+        let message = &mut self.messages[known];
         message.usage = usage.or(message.usage);
-        for part in parts {
-            if let Some(id) = part.call() {
-                if !self.made.insert((place, id.to_owned())) {
-                    let what = format!("passed over a second call `{id}` in one message");
-                    log.problem(line, what);
-                    continue;
-                }
-                self.open.entry(id.to_owned()).or_default().push(place);
-            }
-            message.parts.push(part);
+        message.parts.append(&mut parts);
+    }
+
+    /// Whether `part` belongs into the message at `place`, which makes each call once.
+    fn takes(&mut self, part: &Part, place: usize, line: usize, log: &mut Log<'_>) -> bool {
+        let Some(id) = part.call() else { return true };
+        if !self.made.insert((place, id.to_owned())) {
+            log.problem(line, format!("passed over a second call `{id}` in one message"));
+            return false;
         }
+        self.open.entry(id.to_owned()).or_default().push(place);
+        true
     }
 
     fn answer(&mut self, part: Part, line: usize, log: &mut Log<'_>) {
