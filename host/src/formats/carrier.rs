@@ -86,11 +86,11 @@ struct Found {
 
 impl Found {
     fn within(source: &Source) -> Result<Self, ReadError> {
-        let roots: Vec<View<'_>> = source.roots().collect();
-        match roots.as_slice() {
-            [] => Err(ReadError::Empty),
-            [root] => of_one(*root),
-            lines => of_lines(lines),
+        let mut roots = source.roots();
+        match (roots.next(), roots.next()) {
+            (None, _) => Err(ReadError::Empty),
+            (Some(root), None) => of_one(root),
+            _ => of_lines(source),
         }
     }
 
@@ -136,26 +136,23 @@ fn of_one(root: View<'_>) -> Result<Found, ReadError> {
     Err(ReadError::Unrecognized { found: root.describe() })
 }
 
-fn of_lines(lines: &[View<'_>]) -> Result<Found, ReadError> {
-    if lines.iter().all(|line| is_message(*line)) {
+/// Of lines there may be a million of a few bytes each: they are walked over, not collected.
+fn of_lines(source: &Source) -> Result<Found, ReadError> {
+    if source.roots().all(is_message) {
         return Ok(Found::one("JSON lines", None, None));
     }
-    if lines.iter().all(|line| holds_conversation(*line)) {
-        let carriers = lines.iter().filter_map(|line| conversation_of(*line)).collect();
+    if source.roots().all(holds_conversation) {
+        let carriers = source.roots().filter_map(conversation_of).collect();
         return Ok(Found { name: "JSON lines, one conversation a line", carriers });
     }
-    if let Some(wrong) = lines.iter().find_map(|line| wrong_list(*line)) {
+    if let Some(wrong) = source.roots().find_map(wrong_list) {
         return Err(wrong);
     }
-    let wrong = lines.iter().find(|line| !is_message(**line)).or(lines.first());
+    let wrong = source.roots().find(|line| !is_message(*line));
     let found = wrong.map_or_else(String::new, |line| {
-        let position = line.source().position(line.span().start);
-        format!(
-            "{} JSON values, of which the one in line {} is {}",
-            lines.len(),
-            position.line,
-            line.describe()
-        )
+        let position = source.position(line.span().start);
+        let (count, line) = (source.roots().len(), (position.line, line.describe()));
+        format!("{count} JSON values, of which the one in line {} is {}", line.0, line.1)
     });
     Err(ReadError::Unrecognized { found })
 }

@@ -64,7 +64,7 @@ use serde::{Deserialize, Serialize};
 
 use self::body::Body;
 use self::carrier::Carrier;
-use self::json::{Source, Texts, View};
+use self::json::{Source, View};
 use self::pieces::Pieces;
 use crate::ladder::Wire;
 use crate::models::Provider;
@@ -199,16 +199,15 @@ impl Document {
             }
             (source, repairs) = repair::surrogates(source, problems)?;
         }
-        let mut texts = source.take_texts();
         let carrier = Carrier::find(&source, options)?;
         let body = carrier.body.map(|body| source.at(body));
         Body(body).check()?;
         let messages = carrier.messages(&source);
         let format = options.format.unwrap_or_else(|| detect::format(body, &messages));
         let rule = options.image_rule.unwrap_or_else(|| format.provider().into());
-        let pieces = read_messages(format, body, &messages, rule, &mut texts)?;
-        // Of a million short messages, these are as large as what is kept.
-        drop((messages, texts));
+        let pieces = read_messages(format, body, &messages, rule)?;
+        // Of a million short messages, these are as large as the text.
+        drop(messages);
         let mended = repair::conversation(format, &source, &pieces, options.repair, &mut repairs)?;
         let repair::Mended { conversation, joined, shows_last } = mended;
         Ok(Self { source, format, carrier, pieces, conversation, repairs, joined, shows_last })
@@ -370,7 +369,7 @@ pub fn names_in(input: impl Into<Vec<u8>>) -> Result<Vec<String>, ReadError> {
     if input.len() > json::MOST_BYTES {
         return Err(ReadError::TooLarge { bytes: input.len(), most: json::MOST_BYTES });
     }
-    Carrier::names(&Source::parse_as_spelled(decode(input)?)?)
+    Carrier::names(&Source::parse(decode(input)?)?)
 }
 
 /// What `messages`, which stand in `body`, hold in `format`.
@@ -379,13 +378,12 @@ fn read_messages(
     body: Option<View<'_>>,
     messages: &[View<'_>],
     rule: ImageRule,
-    texts: &mut Texts,
 ) -> Result<Pieces, ReadError> {
     let mut pieces = match format {
-        Format::OpenaiChat => openai_chat::read(messages, rule, texts),
-        Format::OpenaiResponses => responses::read(body, messages, rule, texts),
-        Format::Anthropic => anthropic::read(body, messages, rule, texts),
-        Format::Gemini => gemini::read(body, messages, rule, texts),
+        Format::OpenaiChat => openai_chat::read(messages, rule),
+        Format::OpenaiResponses => responses::read(body, messages, rule),
+        Format::Anthropic => anthropic::read(body, messages, rule),
+        Format::Gemini => gemini::read(body, messages, rule),
     }?;
     pieces.settle();
     Ok(pieces)
@@ -394,7 +392,7 @@ fn read_messages(
 /// Whether an item of OpenAI Responses can be read, by itself.
 pub(crate) fn is_item(item: View<'_>) -> bool {
     let rule = Provider::Openai.into();
-    read_messages(Format::OpenaiResponses, None, &[item], rule, &mut Texts::default()).is_ok()
+    read_messages(Format::OpenaiResponses, None, &[item], rule).is_ok()
 }
 
 fn decode(input: Vec<u8>) -> Result<String, ReadError> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use brute_core::{Mark, Message};
 
 use super::carrier::Carrier;
-use super::json::{Kind, MOST_BYTES, Source, View};
+use super::json::{MOST_BYTES, Source, Token, Tokens, View};
 use super::{Format, ReadError, ReadOptions, decode, read_messages};
 
 /// Where the messages of an input stand in it. Reading it costs less than reading a [`Document`], and
@@ -101,53 +101,56 @@ impl WireMessages {
     /// How many texts of compactions there are in the messages.
     pub fn marks(&self) -> usize {
         let views = self.nodes.iter().map(|node| self.source.at(*node));
-        let within = views.flat_map(|message| message.index()..message.end_index());
-        let strings = within.filter_map(|node| self.source.at(node).text());
+        let strings = views.flat_map(View::tokens).filter_map(|token| match token {
+            Token::Key(string) | Token::Scalar(string) => string.text(),
+            Token::Open(_) | Token::Close => None,
+        });
         strings.filter(|text| Mark::read(text).is_some()).count()
     }
 }
 
 /// Gives the hasher what `whole` holds. In one walk without recursion, since JSON may nest to any depth.
 fn put(whole: View<'_>, hasher: &mut blake3::Hasher) {
-    /// An object or array that is not over yet.
-    struct Open {
-        end: u32,
-        is_object: bool,
-        key_is_next: bool,
-    }
-    let mut open: Vec<Open> = Vec::new();
-    let mut at = whole.index();
-    loop {
-        while open.pop_if(|inner| inner.end == at).is_some() {
-            hasher.update(b"]");
+    let mut tokens = whole.tokens();
+    while let Some(token) = tokens.next() {
+        match token {
+            Token::Key(key) if key.is_text("cache_control") => pass_over(&mut tokens),
+            Token::Open(value) => {
+                hasher.update(if value.is_object() { b"{" } else { b"[" });
+            }
+            Token::Close => {
+                hasher.update(b"]");
+            }
+            Token::Key(value) | Token::Scalar(value) => scalar(value, hasher),
         }
-        if at == whole.end_index() {
+    }
+}
+
+/// Passes over the value that is next.
+fn pass_over(tokens: &mut Tokens<'_>) {
+    let mut depth = 0_usize;
+    for token in tokens {
+        match token {
+            Token::Open(_) => depth += 1,
+            Token::Close => depth = depth.saturating_sub(1),
+            Token::Key(_) | Token::Scalar(_) => {}
+        }
+        if depth == 0 {
             return;
         }
-        let value = whole.source().at(at);
-        at += 1;
-        if let Some(inner) = open.last_mut().filter(|inner| inner.is_object) {
-            if inner.key_is_next && value.is_text("cache_control") {
-                at = whole.source().at(at).end_index();
-                continue;
-            }
-            inner.key_is_next = !inner.key_is_next;
-        }
-        let kind = value.kind();
-        if matches!(kind, Kind::Object | Kind::Array) {
-            let is_object = kind == Kind::Object;
-            hasher.update(if is_object { b"{" } else { b"[" });
-            open.push(Open { end: value.end_index(), is_object, key_is_next: true });
-        } else if let Some(text) = value.text() {
-            hasher.update(b"\"");
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        } else if let Ok(number) = value.raw().parse::<f64>() {
-            hasher.update(b"#");
-            hasher.update(&number.to_bits().to_le_bytes());
-        } else {
-            hasher.update(value.raw().as_bytes());
-        }
+    }
+}
+
+fn scalar(value: View<'_>, hasher: &mut blake3::Hasher) {
+    if let Some(text) = value.text() {
+        hasher.update(b"\"");
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    } else if let Ok(number) = value.raw().parse::<f64>() {
+        hasher.update(b"#");
+        hasher.update(&number.to_bits().to_le_bytes());
+    } else {
+        hasher.update(value.raw().as_bytes());
     }
 }
 
@@ -156,11 +159,10 @@ fn put(whole: View<'_>, hasher: &mut blake3::Hasher) {
 /// # Errors
 /// If it is no message of the format.
 pub fn messages_of(format: Format, json: &str) -> Result<Vec<Message>, ReadError> {
-    let mut source = Source::parse(json.to_owned())?;
-    let mut texts = source.take_texts();
+    let source = Source::parse(json.to_owned())?;
     let message: Vec<View<'_>> = source.roots().collect();
     let rule = format.provider().into();
-    let pieces = read_messages(format, None, &message, rule, &mut texts)?;
+    let pieces = read_messages(format, None, &message, rule)?;
     Ok(pieces.messages().map(|(_, message)| message).collect())
 }
 

@@ -311,7 +311,7 @@ pub(super) fn arguments(given: Option<View<'_>>) -> Json {
         if text.trim().is_empty() {
             return "{}".to_owned();
         }
-        let parsed = Source::parse_as_spelled(text.clone().into_owned());
+        let parsed = Source::parse(text.clone().into_owned());
         let is_object = parsed.is_ok_and(|parsed| {
             let mut roots = parsed.roots();
             roots.len() == 1 && roots.next().is_some_and(View::is_object)

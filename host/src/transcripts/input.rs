@@ -263,8 +263,8 @@ fn aider_of<R: Read>(
     let mut bytes = held.into_bytes();
     lines.rest(&mut bytes)?;
     let mut log = Log::new(ask.wanted);
-    let text = String::from_utf8_lossy(&bytes);
-    aider::read(&text, &mut log);
+    aider::read(&String::from_utf8_lossy(&bytes), &mut log);
+    drop(bytes);
     Transcript::of(Kind::Aider, log, ask).map(|transcript| Input::Transcript(Box::new(transcript)))
 }
 
@@ -313,7 +313,7 @@ impl<'a> Feed<'a> {
             Ok(_) => None,
             Err(error) => {
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                Source::parse_as_spelled(text).ok()
+                Source::parse(text).ok()
             }
         };
         match mended {

@@ -1,8 +1,10 @@
 //! JSON as it lies in the file: where each value stands, nothing copied.
 //!
-//! A value tree would lose what law 7 is about: spelling, order, white space. So the text stays, and
-//! a flat tape of nodes says where in it each value begins and ends.
+//! A value tree would lose what law 7 is about: spelling, order, white space; and it takes several times the memory of
+//! the text, for each bracket as much as for a page. So the text stays, checked once, and a value is a place in it:
+//! what is in the value is read off the text when it is asked for.
 
+mod ends;
 mod fault;
 mod list;
 mod parse;
@@ -10,123 +12,57 @@ mod pointers;
 mod scan;
 mod string;
 mod style;
+mod walk;
 
 pub(crate) use fault::{Fault, Position};
 pub(crate) use list::{Item, List};
 pub(crate) use pointers::Pointers;
 pub(crate) use string::quote;
 pub(crate) use style::{Style, compact, compact_with};
+pub(crate) use walk::{Token, Tokens};
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::ops::Range;
 
+use self::ends::{Ends, behind_white_space};
 use self::string::unescape;
 
-/// What a value is. Strings are told apart by whether they need decoding.
+/// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
     True,
     False,
     Number,
-    PlainString,
-    EscapedString,
+    String,
     Array,
     Object,
 }
 
-/// One value, in document order. The children of a container follow it on the tape; the members of
-/// an object alternate between key and value.
-///
-/// Sixteen bytes, since a long conversation has hundreds of thousands of them.
-#[derive(Debug, Clone, Copy)]
-struct Node {
-    kind: Kind,
-    start: u32,
-    end: u32,
-    /// Of a container, the node after all that is in it; of an escaped string, its place among the
-    /// [`Texts`]; of others, nothing.
-    link: u32,
-}
-
-impl Node {
-    /// The casts lose nothing: no longer text is parsed, and it has more bytes than nodes.
-    #[inline]
-    fn new(kind: Kind, start: usize, end: usize, link: usize) -> Self {
-        Self { kind, start: start as u32, end: end as u32, link: link as u32 }
-    }
-
-    #[inline]
-    fn start(self) -> usize {
-        self.start as usize
-    }
-
-    #[inline]
-    fn end(self) -> usize {
-        self.end as usize
-    }
-
-    /// The node after this one, which stands at `at`, and all that is in it.
-    #[inline]
-    fn next(self, at: u32) -> u32 {
-        match self.kind {
-            Kind::Array | Kind::Object => self.link,
-            _ => at + 1,
-        }
-    }
-}
-
-/// The longest text that can be parsed: nodes have no larger numbers.
+/// The longest text that can be parsed: places in it are 32 bits wide, since there are so many of them.
 pub(crate) const MOST_BYTES: usize = u32::MAX as usize;
 
-/// JSON text, and where its values stand in it.
+/// Text that is JSON.
 #[derive(Debug)]
 pub(crate) struct Source {
     text: String,
-    nodes: Vec<Node>,
-    roots: Vec<u32>,
+    /// Behind a byte order mark.
+    start: usize,
+    /// How many values there are that are in no other.
+    roots: usize,
+    ends: Ends,
     lone_surrogates: Vec<usize>,
-    texts: Texts,
-}
-
-/// The texts of the strings that hold escapes. Checking such a string is most of the way to decoding
-/// it, so the parser does both, and who wants to own the text takes it from here.
-#[derive(Debug, Default)]
-pub(crate) struct Texts(Vec<Option<String>>);
-
-impl Texts {
-    /// Adds a text. Its place, for the node of its string.
-    fn push(&mut self, text: String) -> usize {
-        self.0.push(Some(text));
-        self.0.len() - 1
-    }
-
-    /// The text of a string, decoded anew if it was taken before.
-    pub(crate) fn take(&mut self, string: View<'_>) -> Option<Box<str>> {
-        let node = string.node();
-        let decoded = match node.kind {
-            Kind::EscapedString => self.0.get_mut(node.link as usize).and_then(Option::take),
-            _ => None,
-        };
-        decoded.or_else(|| string.string()).map(Box::from)
-    }
 }
 
 impl Source {
     /// Reads any number of JSON values, one after the other, from a text of at most [`MOST_BYTES`].
     pub(crate) fn parse(text: String) -> Result<Self, Fault> {
-        parse::parse(text, true).map_err(|(_, fault)| fault)
-    }
-
-    /// The same without the decoded texts, for who copies most strings as they are spelled.
-    pub(crate) fn parse_as_spelled(text: String) -> Result<Self, Fault> {
-        parse::parse(text, false).map_err(|(_, fault)| fault)
+        parse::parse(text).map_err(|(_, fault)| fault)
     }
 
     /// The same, which gives a text back that is no JSON.
     pub(crate) fn parse_or_back(text: String) -> Result<Self, (String, Fault)> {
-        parse::parse(text, false)
+        parse::parse(text)
     }
 
     /// The same values with U+FFFD in the place of every half of a surrogate pair: the escapes are as long
@@ -137,29 +73,31 @@ impl Source {
         for offset in offsets {
             text.replace_range(offset..offset + 6, "\\ufffd");
         }
-        Self::parse_as_spelled(text).ok()
+        Self::parse(text).ok()
     }
 
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The decoded texts, for the reader of the messages; the source keeps none.
-    pub(crate) fn take_texts(&mut self) -> Texts {
-        std::mem::take(&mut self.texts)
-    }
-
     pub(crate) fn into_text(self) -> String {
         self.text
     }
 
-    pub(crate) fn roots(&self) -> impl ExactSizeIterator<Item = View<'_>> {
-        self.roots.iter().map(|at| self.at(*at))
+    /// The values that are in no other.
+    pub(crate) fn roots(&self) -> Roots<'_> {
+        Roots { source: self, at: self.start, left: self.roots }
     }
 
+    /// The value that begins at `node`.
     #[inline]
     pub(crate) fn at(&self, node: u32) -> View<'_> {
-        View { source: self, at: node }
+        View { source: self, start: node, end: 0 }
+    }
+
+    /// All that is in it, in order.
+    pub(crate) fn tokens(&self) -> Tokens<'_> {
+        Tokens::between(self, self.start, self.text.len())
     }
 
     /// Where escapes of half a surrogate pair stand: each six bytes, `\ud83d`.
@@ -167,53 +105,11 @@ impl Source {
         &self.lone_surrogates
     }
 
-    /// The innermost value that holds the byte at `offset`.
-    pub(crate) fn innermost(&self, offset: usize) -> Option<View<'_>> {
-        let found = self.nodes.partition_point(|node| node.start() <= offset).checked_sub(1)?;
-        Some(self.at(found as u32))
-    }
-
-    /// The JSON pointer to `node`. Where there are several roots, they are pointed at like the
-    /// elements of an array.
+    /// The JSON pointer to the value that begins at `node`. Where there are several roots, they are pointed at like
+    /// the elements of an array.
     pub(crate) fn pointer(&self, node: u32) -> String {
-        let mut pointer = self.root_pointer(node);
-        let root = self.root_of(node);
-        let Some(mut at) = self.roots.get(root).map(|root| self.at(*root)) else {
-            return pointer;
-        };
-        while at.at != node {
-            let child = match at.kind() {
-                Kind::Object => {
-                    at.members().find(|(_, value)| value.holds(node)).map(|(key, value)| {
-                        key.point(&mut pointer);
-                        value
-                    })
-                }
-                _ => at.items().enumerate().find(|(_, item)| item.holds(node)).map(
-                    |(index, item)| {
-                        let _ = write!(pointer, "/{index}");
-                        item
-                    },
-                ),
-            };
-            match child {
-                Some(child) => at = child,
-                None => break,
-            }
-        }
-        pointer
-    }
-
-    fn root_of(&self, node: u32) -> usize {
-        self.roots.partition_point(|root| *root <= node).saturating_sub(1)
-    }
-
-    /// The pointer to the root that holds `node`: nothing, unless there are several.
-    fn root_pointer(&self, node: u32) -> String {
-        match self.roots.len() {
-            0 | 1 => String::new(),
-            _ => format!("/{}", self.root_of(node)),
-        }
+        let (root, way) = pointers::way(self.tokens(), Some(node));
+        pointers::root_pointer(root, self.roots) + &way
     }
 
     /// Line and column of the byte at `offset`, both from 1.
@@ -222,42 +118,87 @@ impl Source {
     }
 }
 
+/// The values of a source that are in no other.
+#[derive(Debug, Clone)]
+pub(crate) struct Roots<'a> {
+    source: &'a Source,
+    at: usize,
+    left: usize,
+}
+
+impl<'a> Iterator for Roots<'a> {
+    type Item = View<'a>;
+
+    fn next(&mut self) -> Option<View<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        let bytes = self.source.text.as_bytes();
+        let start = behind_white_space(bytes, self.at);
+        self.at = self.source.ends.value(bytes, start);
+        Some(View::new(self.source, start, self.at))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Roots<'_> {}
+
 /// One value in its source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     source: &'a Source,
-    at: u32,
+    start: u32,
+    /// 0, as long as nobody asked.
+    end: u32,
 }
 
 impl<'a> View<'a> {
+    /// The casts lose nothing: no longer text is parsed.
     #[inline]
-    fn node(self) -> Node {
-        self.source.nodes[self.at as usize]
+    fn new(source: &'a Source, start: usize, end: usize) -> Self {
+        Self { source, start: start as u32, end: end as u32 }
     }
 
     pub(crate) fn source(self) -> &'a Source {
         self.source
     }
 
+    /// Names the value in its source: values that stand behind it have larger numbers.
     pub(crate) fn index(self) -> u32 {
-        self.at
+        self.start
     }
 
-    /// The node after this value and all that is in it.
+    /// What begins there stands behind this value and all that is in it.
+    #[inline]
     pub(crate) fn end_index(self) -> u32 {
-        self.node().next(self.at)
+        match self.end {
+            0 => self.source.ends.value(self.source.text.as_bytes(), self.start as usize) as u32,
+            end => end,
+        }
     }
 
-    fn holds(self, node: u32) -> bool {
-        (self.at..self.end_index()).contains(&node)
-    }
-
+    #[inline]
     pub(crate) fn kind(self) -> Kind {
-        self.node().kind
+        match self.source.text.as_bytes().get(self.start as usize) {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't') => Kind::True,
+            Some(b'f') => Kind::False,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
     }
 
     pub(crate) fn span(self) -> Range<usize> {
-        self.node().start()..self.node().end()
+        self.start as usize..self.end_index() as usize
+    }
+
+    /// All that is in it, itself included, in order.
+    pub(crate) fn tokens(self) -> Tokens<'a> {
+        let Range { start, end } = self.span();
+        Tokens::between(self.source, start, end)
     }
 
     pub(crate) fn raw(self) -> &'a str {
@@ -277,17 +218,20 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn is_string(self) -> bool {
-        matches!(self.kind(), Kind::PlainString | Kind::EscapedString)
+        self.kind() == Kind::String
     }
 
     /// The text of a string. Half a surrogate pair reads as U+FFFD.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
-        let raw = self.raw();
-        match self.kind() {
-            Kind::PlainString => Some(Cow::Borrowed(&raw[1..raw.len() - 1])),
-            Kind::EscapedString => Some(Cow::Owned(unescape(raw))),
-            _ => None,
+        if !self.is_string() {
+            return None;
         }
+        let raw = self.raw();
+        let inner = raw.get(1..raw.len() - 1)?;
+        Some(match memchr::memchr(b'\\', inner.as_bytes()) {
+            None => Cow::Borrowed(inner),
+            Some(_) => Cow::Owned(unescape(raw)),
+        })
     }
 
     /// The text of a string, owned.
@@ -295,16 +239,32 @@ impl<'a> View<'a> {
         self.text().map(Cow::into_owned)
     }
 
+    /// The text of a string, to be kept.
+    pub(crate) fn boxed(self) -> Option<Box<str>> {
+        self.text().map(Box::from)
+    }
+
+    /// Whether it is the string `expected`, which needs no escapes.
     #[inline]
     pub(crate) fn is_text(self, expected: &str) -> bool {
-        let node = self.node();
-        if node.kind == Kind::PlainString {
-            // Most names differ in length, which tells without a look at the text.
-            let (start, end) = (node.start() + 1, node.end() - 1);
-            let text = self.source.text.as_bytes();
-            return end - start == expected.len() && text[start..end] == *expected.as_bytes();
+        /// No escape is longer.
+        const LONGEST: usize = "\\u0000".len();
+        let bytes = self.source.text.as_bytes();
+        let start = self.start as usize;
+        let Some(inner) = bytes.get(start + 1..).filter(|_| bytes[start] == b'"') else {
+            return false;
+        };
+        // As a rule, a look at the text tells.
+        let (length, most) = (expected.len(), LONGEST * expected.len());
+        match inner.get(..=length) {
+            Some(found) if found[length] == b'"' && found[..length] == *expected.as_bytes() => true,
+            _ => {
+                let near = &inner[..inner.len().min(most)];
+                let first = memchr::memchr2(b'"', b'\\', near);
+                first.is_some_and(|first| near[first] == b'\\')
+                    && self.text().is_some_and(|text| text == expected)
+            }
         }
-        self.text().is_some_and(|text| text == expected)
     }
 
     pub(crate) fn bool(self) -> Option<bool> {
@@ -329,18 +289,15 @@ impl<'a> View<'a> {
     }
 
     /// The elements of an array; none of anything else.
+    #[inline]
     pub(crate) fn items(self) -> Children<'a> {
-        let node = self.node();
-        let end = if node.kind == Kind::Array { node.next(self.at) } else { self.at + 1 };
-        Children { source: self.source, at: self.at + 1, end }
+        Children::of(self, Kind::Array)
     }
 
     /// The members of an object, key and value; none of anything else.
     #[inline]
     pub(crate) fn members(self) -> impl Iterator<Item = (View<'a>, View<'a>)> {
-        let node = self.node();
-        let end = if node.kind == Kind::Object { node.next(self.at) } else { self.at + 1 };
-        let mut children = Children { source: self.source, at: self.at + 1, end };
+        let mut children = Children::of(self, Kind::Object);
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
@@ -382,7 +339,7 @@ impl<'a> View<'a> {
             Kind::Null => "null".to_owned(),
             Kind::True | Kind::False => "a boolean".to_owned(),
             Kind::Number => "a number".to_owned(),
-            Kind::PlainString | Kind::EscapedString => "a string".to_owned(),
+            Kind::String => "a string".to_owned(),
             Kind::Array => match self.items().next() {
                 None => "an empty array".to_owned(),
                 Some(first) if first.is_array() => "an array of arrays".to_owned(),
@@ -413,8 +370,16 @@ impl<'a> View<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Children<'a> {
     source: &'a Source,
-    at: u32,
-    end: u32,
+    /// Where the next one is looked for; none, once all were there.
+    at: Option<usize>,
+}
+
+impl<'a> Children<'a> {
+    #[inline]
+    fn of(view: View<'a>, kind: Kind) -> Self {
+        let at = (view.kind() == kind).then_some(view.start as usize + 1);
+        Self { source: view.source, at }
+    }
 }
 
 impl<'a> Iterator for Children<'a> {
@@ -422,9 +387,20 @@ impl<'a> Iterator for Children<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<View<'a>> {
-        let view = (self.at < self.end).then(|| self.source.at(self.at))?;
-        self.at = view.end_index();
-        Some(view)
+        let bytes = self.source.text.as_bytes();
+        let start = behind_white_space(bytes, self.at?);
+        if matches!(bytes.get(start), None | Some(b'}' | b']')) {
+            self.at = None;
+            return None;
+        }
+        let end = self.source.ends.value(bytes, start);
+        // Behind it stands what parts it from the next one, or closes the whole.
+        let behind = behind_white_space(bytes, end);
+        self.at = Some(match bytes.get(behind) {
+            Some(b',' | b':') => behind + 1,
+            _ => behind,
+        });
+        Some(View::new(self.source, start, end))
     }
 }
 

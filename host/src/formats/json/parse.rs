@@ -1,55 +1,62 @@
 //! The parser: one pass, no recursion, so that no depth of nesting can exhaust the stack.
 
-use std::fmt::Write as _;
-
+use super::ends::{DEEP, Ends, behind_white_space};
 use super::fault::{Fault, Position, excerpt};
 use super::scan::special;
 use super::string::{Decoder, Wrong, unfinished};
-use super::{Kind, Node, Source, Texts};
+use super::{Source, Tokens, pointers};
 
 /// What may stand between tokens.
 const WHITE_SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
 
-/// Reads any number of values, separated by white space or nothing. A byte order mark is skipped.
-/// Texts are kept as they are decoded only `with_texts`.
-pub(super) fn parse(text: String, with_texts: bool) -> Result<Source, (String, Fault)> {
+/// Reads any number of values, separated by white space or nothing. A byte order mark is skipped. Text that is no
+/// JSON comes back with what is wrong.
+pub(super) fn parse(text: String) -> Result<Source, (String, Fault)> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut parser = Parser {
         bytes: text.as_bytes(),
         at: start,
-        nodes: Vec::with_capacity(text.len() / 256 + 8),
-        roots: Vec::new(),
-        texts: Texts::default(),
-        with_texts,
+        begun: usize::MAX,
+        roots: 0,
         open: Vec::new(),
+        starts: [0; DEEP],
+        ends: Ends::default(),
         decoder: Decoder::default(),
     };
-    if let Err(expected) = parser.run() {
-        let is_end = parser.at >= text.len();
-        // What is missing at the end of a file is missing in the line that was begun last.
-        let at = if is_end { text.trim_end_matches(WHITE_SPACE).len() } else { parser.at };
-        let fault = Fault {
-            position: Position::of(&text, at),
-            pointer: parser.pointer(&text),
-            expected,
-            excerpt: excerpt(text.get(parser.at..).unwrap_or_default()),
-        };
-        return Err((text, fault));
-    }
-    let Parser { nodes, roots, texts, decoder, .. } = parser;
+    let expected = parser.run().err();
+    let Parser { at: failed, begun, roots, mut ends, decoder, .. } = parser;
+    ends.settle();
     let lone_surrogates = decoder.lone_surrogates;
-    Ok(Source { text, nodes, roots, lone_surrogates, texts })
+    let source = Source { text, start, roots, ends, lone_surrogates };
+    let Some(expected) = expected else { return Ok(source) };
+    let before = Tokens::between(&source, start, begun.min(failed));
+    let (_, way) = pointers::way(before, None);
+    let pointer = pointers::root_pointer(roots.saturating_sub(1), roots) + &way;
+    let text = source.into_text();
+    let is_end = failed >= text.len();
+    // What is missing at the end of a file is missing in the line that was begun last.
+    let at = if is_end { text.trim_end_matches(WHITE_SPACE).len() } else { failed };
+    let fault = Fault {
+        position: Position::of(&text, at),
+        pointer,
+        expected,
+        excerpt: excerpt(text.get(failed..).unwrap_or_default()),
+    };
+    Err((text, fault))
 }
 
 struct Parser<'t> {
     bytes: &'t [u8],
     at: usize,
-    nodes: Vec<Node>,
-    roots: Vec<u32>,
-    texts: Texts,
-    with_texts: bool,
-    /// The containers that are not closed yet.
-    open: Vec<usize>,
+    /// Where the string, number or word begins that is being read; beyond all, once it is.
+    begun: usize,
+    /// How many values were begun that are in no other.
+    roots: usize,
+    /// The containers that are not closed yet: whether each is an object.
+    open: Vec<bool>,
+    /// Where the outermost of these begin.
+    starts: [usize; DEEP],
+    ends: Ends,
     decoder: Decoder,
 }
 
@@ -64,7 +71,7 @@ impl Parser<'_> {
                 if self.at == self.bytes.len() {
                     return Ok(());
                 }
-                self.roots.push(self.nodes.len() as u32);
+                self.roots += 1;
             }
             self.value()?;
             self.after_value()?;
@@ -74,21 +81,22 @@ impl Parser<'_> {
     /// Reads a value, or opens a container and reads up to its first value.
     fn value(&mut self) -> Result<(), Expected> {
         loop {
-            let (kind, closing, expected) = match self.bytes.get(self.at) {
-                Some(b'{') => (Kind::Object, b'}', "a key or `}`"),
-                Some(b'[') => (Kind::Array, b']', "a value or `]`"),
+            let (is_object, closing, expected) = match self.bytes.get(self.at) {
+                Some(b'{') => (true, b'}', "a key or `}`"),
+                Some(b'[') => (false, b']', "a value or `]`"),
                 _ => return self.scalar(),
             };
-            let node = self.nodes.len();
-            self.nodes.push(Node::new(kind, self.at, 0, 0));
-            self.open.push(node);
+            if let Some(start) = self.starts.get_mut(self.open.len()) {
+                *start = self.at;
+            }
+            self.open.push(is_object);
             self.at += 1;
             self.skip_white_space();
             if self.bytes.get(self.at) == Some(&closing) {
                 self.close();
                 return Ok(());
             }
-            if kind == Kind::Object {
+            if is_object {
                 self.key(expected)?;
             } else if self.at == self.bytes.len() {
                 return Err(expected);
@@ -98,9 +106,8 @@ impl Parser<'_> {
 
     /// Reads separators and closing brackets up to where the next value begins.
     fn after_value(&mut self) -> Result<(), Expected> {
-        while let Some(&container) = self.open.last() {
+        while let Some(&is_object) = self.open.last() {
             self.skip_white_space();
-            let is_object = self.nodes[container].kind == Kind::Object;
             match (self.bytes.get(self.at), is_object) {
                 (Some(b','), true) => {
                     self.at += 1;
@@ -121,9 +128,9 @@ impl Parser<'_> {
 
     fn close(&mut self) {
         self.at += 1;
-        let next = self.nodes.len();
-        if let Some(node) = self.open.pop().and_then(|node| self.nodes.get_mut(node)) {
-            *node = Node::new(node.kind, node.start(), self.at, next);
+        self.open.pop();
+        if let Some(start) = self.starts.get(self.open.len()) {
+            self.ends.keep(*start, self.at);
         }
     }
 
@@ -145,17 +152,18 @@ impl Parser<'_> {
         match self.bytes.get(self.at) {
             Some(b'"') => self.string(),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word(b"true", Kind::True),
-            Some(b'f') => self.word(b"false", Kind::False),
-            Some(b'n') => self.word(b"null", Kind::Null),
+            Some(b't') => self.word(b"true"),
+            Some(b'f') => self.word(b"false"),
+            Some(b'n') => self.word(b"null"),
             _ => Err("a value"),
         }
     }
 
-    fn word(&mut self, word: &[u8], kind: Kind) -> Result<(), Expected> {
+    fn word(&mut self, word: &[u8]) -> Result<(), Expected> {
+        self.begun = self.at;
         let rest = &self.bytes[self.at..];
         if rest.starts_with(word) {
-            self.push(kind, self.at + word.len());
+            self.over(self.at + word.len());
             return Ok(());
         }
         if word.starts_with(rest) {
@@ -164,12 +172,13 @@ impl Parser<'_> {
         Err("a value")
     }
 
-    fn push(&mut self, kind: Kind, end: usize) {
-        self.nodes.push(Node::new(kind, self.at, end, 0));
-        self.at = end;
+    /// Notes that the string, number or word that was begun ends there.
+    fn over(&mut self, end: usize) {
+        (self.at, self.begun) = (end, usize::MAX);
     }
 
     fn number(&mut self) -> Result<(), Expected> {
+        self.begun = self.at;
         let mut end = self.at;
         let digits = |end: &mut usize| {
             let from = *end;
@@ -203,7 +212,7 @@ impl Parser<'_> {
         let found: Result<(), usize> = read();
         match found {
             Ok(()) => {
-                self.push(Kind::Number, end);
+                self.over(end);
                 Ok(())
             }
             Err(at) => {
@@ -214,25 +223,18 @@ impl Parser<'_> {
     }
 
     fn string(&mut self) -> Result<(), Expected> {
+        self.begun = self.at;
         let start = self.at + 1;
         let special = special(self.bytes, start);
         let found = match self.bytes.get(special) {
-            Some(b'"') => {
-                self.push(Kind::PlainString, special + 1);
-                return Ok(());
-            }
-            Some(b'\\') => self.decoder.decode(self.bytes, start, special),
+            Some(b'"') => Ok(special),
+            Some(b'\\') => self.decoder.check(self.bytes, special),
             _ => Err(unfinished(self.bytes, special)),
         };
         match found {
-            Ok(end) => {
-                // There is no such place where no texts are kept.
-                let place = match self.with_texts {
-                    true => self.texts.push(self.decoder.text()),
-                    false => 0,
-                };
-                self.nodes.push(Node::new(Kind::EscapedString, self.at, end + 1, place));
-                self.at = end + 1;
+            Ok(quote) => {
+                self.ends.keep(self.at, quote + 1);
+                self.over(quote + 1);
                 Ok(())
             }
             Err(Wrong { at, expected }) => {
@@ -243,43 +245,6 @@ impl Parser<'_> {
     }
 
     fn skip_white_space(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.bytes.get(self.at) {
-            self.at += 1;
-        }
-    }
-
-    /// The value that is being read.
-    fn pointer(&self, text: &str) -> String {
-        let mut pointer = String::new();
-        // Writing to a string cannot fail.
-        if self.roots.len() > 1 {
-            let _ = write!(pointer, "/{}", self.roots.len() - 1);
-        }
-        for (depth, &container) in self.open.iter().enumerate() {
-            let inner = self.open.get(depth + 1);
-            let mut last = None;
-            let (mut child, mut count) = (container + 1, 0_usize);
-            while let Some(node) = self.nodes.get(child) {
-                if self.nodes[container].kind == Kind::Array || count.is_multiple_of(2) {
-                    last = Some(*node);
-                }
-                count += 1;
-                // What is still open is the last, and its end is not known yet.
-                child = match inner == Some(&child) {
-                    true => self.nodes.len(),
-                    false => node.next(child as u32) as usize,
-                };
-            }
-            let is_array = self.nodes[container].kind == Kind::Array;
-            let _ = match last {
-                Some(key) if !is_array => {
-                    let name = text.get(key.start() + 1..key.end() - 1).unwrap_or_default();
-                    write!(pointer, "/{name}")
-                }
-                Some(_) => write!(pointer, "/{}", count - 1),
-                None => Ok(()),
-            };
-        }
-        pointer
+        self.at = behind_white_space(self.bytes, self.at);
     }
 }

@@ -5,10 +5,12 @@ use super::scan::{BLOCK, specials};
 /// The text of a JSON string that was read before, from its quotes on. Half a surrogate pair, which
 /// no text can hold, becomes U+FFFD.
 pub(super) fn unescape(raw: &str) -> String {
-    let mut decoder = Decoder::default();
+    // No text is longer than its string, so all the room that it needs can be had at once.
+    let mut decoder =
+        Decoder { buffer: vec![0; raw.len() + 2 * BLOCK + RUN], ..Decoder::default() };
     // What was read without a mistake once has none.
-    let _ = decoder.decode(raw.as_bytes(), 1, 1);
-    decoder.text()
+    let _ = decoder.decode(raw.as_bytes(), 1);
+    decoder.into_text()
 }
 
 /// What is wrong with a string, and where it was noticed.
@@ -18,11 +20,10 @@ pub(super) struct Wrong {
     pub(super) expected: &'static str,
 }
 
-/// Reads strings that hold escapes: checks and decodes them in one pass, block by block. It serves
-/// for one string after the other and keeps the room that it has grown to.
+/// Reads strings that hold escapes, block by block: checks them, or decodes them, which is hardly more.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
-    /// The text of the newest string, and behind it, room.
+    /// The text, or of a string that is checked, of its newest block; behind that, room.
     buffer: Vec<u8>,
     length: usize,
     /// Where escapes of half a surrogate pair stand, in all strings so far.
@@ -30,36 +31,44 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Reads the string whose text begins at `start`, with nothing special before `special`. Where
-    /// its closing quote stands.
-    pub(super) fn decode(
-        &mut self,
-        bytes: &[u8],
-        start: usize,
-        special: usize,
-    ) -> Result<usize, Wrong> {
-        self.length = 0;
-        self.make_room(special - start);
-        self.copy(&bytes[start..special]);
-        let mut at = special;
+    /// Checks a string from `at` in its text on. Where its closing quote stands.
+    pub(super) fn check(&mut self, bytes: &[u8], mut at: usize) -> Result<usize, Wrong> {
         loop {
-            // No escape is shorter than what it stands for, and none reaches far beyond its block.
-            self.make_room(2 * BLOCK);
-            match self.block(bytes, at)? {
+            self.length = 0;
+            match self.next(bytes, at)? {
                 Next::Block(next) => at = next,
                 Next::Quote(end) => return Ok(end),
             }
         }
     }
 
-    /// The text of the newest string.
-    pub(super) fn text(&self) -> String {
-        let text = &self.buffer[..self.length];
-        // Cuts are only where a backslash stands, so that no character is torn.
-        match str::from_utf8(text) {
-            Ok(text) => text.to_owned(),
-            Err(_) => String::from_utf8_lossy(text).into_owned(),
+    /// Decodes the string whose text begins at `at`. Where its closing quote stands.
+    fn decode(&mut self, bytes: &[u8], mut at: usize) -> Result<usize, Wrong> {
+        loop {
+            match self.next(bytes, at)? {
+                Next::Block(next) => at = next,
+                Next::Quote(end) => return Ok(end),
+            }
         }
+    }
+
+    /// The text that was decoded.
+    fn into_text(mut self) -> String {
+        self.buffer.truncate(self.length);
+        // Cuts are only where a backslash stands, so that no character is torn.
+        String::from_utf8(self.buffer)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    }
+
+    /// Reads the block at `at`.
+    #[inline]
+    fn next(&mut self, bytes: &[u8], at: usize) -> Result<Next, Wrong> {
+        // No escape is shorter than what it stands for, and none reaches far beyond its block.
+        let needed = self.length + 2 * BLOCK + RUN;
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed, 0);
+        }
+        self.block(bytes, at)
     }
 
     /// Reads the block at `at`.
@@ -132,15 +141,6 @@ impl Decoder {
         });
         self.length += character.encode_utf8(&mut self.buffer[self.length..]).len();
         Ok(end)
-    }
-
-    /// Sees to it that so many bytes, and a [`RUN`], can be added.
-    #[inline]
-    fn make_room(&mut self, bytes: usize) {
-        let needed = self.length + bytes + RUN;
-        if self.buffer.len() < needed {
-            self.buffer.resize(needed.next_power_of_two(), 0);
-        }
     }
 
     #[inline]

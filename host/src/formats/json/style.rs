@@ -1,6 +1,6 @@
 //! How a file lays out its JSON, so that what is added looks like its neighbors.
 
-use super::{Source, View};
+use super::{Source, Token, View};
 
 /// The layout of an object and what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,19 +114,23 @@ pub(crate) fn compact_with(
     let source = value.source();
     let mut compact = String::with_capacity(value.raw().len());
     let mut from = value.span().start;
-    let mut key = None;
-    for at in value.index()..value.end_index() {
-        let view = source.at(at);
-        if view.is_array() || view.is_object() {
-            continue;
-        }
-        let gap = &source.text()[from..view.span().start];
-        compact.extend(gap.split_ascii_whitespace());
-        let name = key.take().filter(|_| view.is_string() && gap.trim() == ":");
-        let replaced = name.and_then(|name: View<'_>| replace(&name.text()?, view));
+    let mut key: Option<View<'_>> = None;
+    for token in value.tokens() {
+        let (view, name) = match token {
+            Token::Open(_) | Token::Close => {
+                key = None;
+                continue;
+            }
+            Token::Key(view) => (view, None),
+            Token::Scalar(view) => (view, key.take().filter(|_| view.is_string())),
+        };
+        compact.extend(source.text()[from..view.span().start].split_ascii_whitespace());
+        let replaced = name.and_then(|name| replace(&name.text()?, view));
         compact.push_str(replaced.as_deref().unwrap_or(view.raw()));
         from = view.span().end;
-        key = view.is_string().then_some(view);
+        if let Token::Key(view) = token {
+            key = Some(view);
+        }
     }
     compact.extend(source.text()[from..value.span().end].split_ascii_whitespace());
     compact

@@ -14,7 +14,7 @@ use brute_core::{Mark, Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResul
 
 use self::fields::{CallFields, Fields};
 use self::log::Log;
-use super::json::{Texts, View, compact};
+use super::json::{View, compact};
 use super::pieces::{Piece, Pieces, Run, Wire, is_said, joined};
 use super::slots::Slot;
 use super::{Format, ReadError, media, opaque};
@@ -28,32 +28,27 @@ const REASONING: [&str; 4] =
     ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
 
 /// Reads all messages.
-pub(super) fn read(
-    messages: &[View<'_>],
-    rule: ImageRule,
-    texts: &mut Texts,
-) -> Result<Pieces, ReadError> {
+pub(super) fn read(messages: &[View<'_>], rule: ImageRule) -> Result<Pieces, ReadError> {
     let mut pieces = Pieces::default();
     let mut run = Run::default();
     let mut log = Log::default();
     for message in messages {
         let index = pieces.begin(message.index());
         let fields = Fields::of(*message);
-        let mut reader = Reader { message: *message, fields, index, rule, texts };
+        let mut reader = Reader { message: *message, fields, index, rule };
         reader.read(&mut log, &mut run, &mut pieces)?;
     }
     Ok(pieces)
 }
 
-struct Reader<'a, 't> {
+struct Reader<'a> {
     message: View<'a>,
     fields: Fields<'a>,
     index: usize,
     rule: ImageRule,
-    texts: &'t mut Texts,
 }
 
-impl<'a> Reader<'a, '_> {
+impl<'a> Reader<'a> {
     fn read(&mut self, log: &mut Log, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
         let role = self.fields.role.and_then(View::text).unwrap_or_default();
         match &*role {
@@ -130,7 +125,7 @@ impl<'a> Reader<'a, '_> {
         if let Some(given) = self.fields.refusal.filter(|refusal| !refusal.is_null())
             && given.raw() != "\"\""
         {
-            let refusal = self.texts.take(given);
+            let refusal = given.boxed();
             let refusal =
                 refusal.ok_or_else(|| self.shape("refusal", given, "a string or null"))?;
             run.add(Part::text(refusal), Slot::Fields, node, pieces);
@@ -254,7 +249,7 @@ impl<'a> Reader<'a, '_> {
 
     /// Arguments as JSON text, whether they are that already or JSON themselves.
     fn arguments(&mut self, value: View<'a>) -> String {
-        match self.texts.take(value) {
+        match value.boxed() {
             Some(text) => text.into(),
             None => value.raw().to_owned(),
         }
@@ -299,7 +294,7 @@ impl<'a> Reader<'a, '_> {
     /// Content that is no list.
     fn text_of(&mut self, content: View<'a>) -> Result<Box<str>, ReadError> {
         let expected = "a string, an array of parts or null";
-        let text = self.texts.take(content);
+        let text = content.boxed();
         text.ok_or_else(|| self.shape("content", content, expected))
     }
 
@@ -323,8 +318,8 @@ impl<'a> Reader<'a, '_> {
 
     fn reasoning(&mut self) -> Option<Reasoning> {
         let [first, second, details @ ..] = self.fields.reasoning;
-        let mut text = |field: Option<View<'a>>| {
-            field.and_then(|field| self.texts.take(field)).filter(|text| !text.is_empty())
+        let text = |field: Option<View<'a>>| {
+            field.and_then(|field| field.boxed()).filter(|text| !text.is_empty())
         };
         let readable = text(first).or_else(|| text(second));
         let signed = details.into_iter().flatten().flat_map(View::items).any(|detail| {
@@ -336,7 +331,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn element(&mut self, element: View<'a>) -> Result<Part, ReadError> {
-        if let Some(text) = self.texts.take(element) {
+        if let Some(text) = element.boxed() {
             return Ok(Part::text(text));
         }
         if !element.is_object() {
@@ -347,7 +342,7 @@ impl<'a> Reader<'a, '_> {
             .find(|kind| element.get("type").is_some_and(|of| of.is_text(kind)));
         if let Some(key) = text {
             let found = element.get(key);
-            let text = found.and_then(|text| self.texts.take(text));
+            let text = found.and_then(|text| text.boxed());
             let text = text.map(Part::text);
             return text.ok_or_else(|| {
                 self.shape_at(found.unwrap_or(element), "the text of the part, a string,")

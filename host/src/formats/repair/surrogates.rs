@@ -14,10 +14,9 @@ pub(in crate::formats) fn lone_surrogates(
     let pointers = Pointers::of(source);
     let problem = |&offset: &usize| {
         let found = messages.partition_point(|message| message.start <= offset).checked_sub(1);
-        let node = source.innermost(offset).map_or(0, View::index);
         Problem {
             index: found.filter(|found| messages[*found].contains(&offset)),
-            pointer: pointers.pointer(node),
+            pointer: pointers.pointer(offset as u32),
             what: format!(
                 "`{}` is half of a surrogate pair, which no provider accepts",
                 &source.text()[offset..offset + 6]

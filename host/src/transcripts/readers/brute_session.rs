@@ -192,7 +192,7 @@ fn part(part: &core::Part, line: usize, log: &mut Log<'_>) -> Part {
         core::Part::ToolCall(call) => Part::Call(Call {
             id: call.id.to_string(),
             name: quote(&call.name),
-            arguments: match Source::parse_as_spelled(quote(&call.arguments)) {
+            arguments: match Source::parse(quote(&call.arguments)) {
                 Ok(text) => arguments(text.roots().next()),
                 Err(_) => arguments(None),
             },

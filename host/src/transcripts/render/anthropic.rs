@@ -79,7 +79,7 @@ fn push(out: &mut String, pieces: &[&str]) {
 
 /// Schemas in the way of OpenAI in the way of Anthropic.
 fn tools(tools: &str) -> Option<Json> {
-    let source = Source::parse_as_spelled(tools.to_owned()).ok()?;
+    let source = Source::parse(tools.to_owned()).ok()?;
     let list = source.roots().next()?;
     let tool = |tool: View<'_>| {
         let Some(function) = tool.get("function") else { return tool.raw().to_owned() };

@@ -82,7 +82,7 @@ fn result(answer: &Answer, names: &mut HashMap<String, Json>, out: &mut String) 
 
 /// The name in a call that is written as it is.
 fn name_in(raw: &Json) -> Option<Json> {
-    let source = Source::parse_as_spelled(raw.clone()).ok()?;
+    let source = Source::parse(raw.clone()).ok()?;
     let name = source.roots().next()?.get("functionCall")?.get("name")?;
     Some(name.raw().to_owned())
 }

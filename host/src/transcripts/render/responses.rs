@@ -106,7 +106,7 @@ fn outputs(messages: &[Message]) -> HashMap<String, String> {
 }
 
 fn kind_of(raw: &Json) -> Option<String> {
-    let source = Source::parse_as_spelled(raw.clone()).ok()?;
+    let source = Source::parse(raw.clone()).ok()?;
     source.roots().next()?.get("type").and_then(View::string)
 }
 
