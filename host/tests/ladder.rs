@@ -236,6 +236,21 @@ fn when_is_judged_by_what_is_left() {
 }
 
 #[test]
+fn a_request_that_does_not_fit_is_above_every_amount() {
+    let size = talk().measure(&Approximate);
+    for (usable, is_asked) in [(size, false), (size - 1, true)] {
+        let budget = Budget::new(100_000, 100_000 - usable, 2, 1).unwrap();
+        let last = Rung { when: Some(When { above: 90_000 }), ..rung("last", drop_oldest) };
+        let compaction = run(&Compactor::new(Arc::new(Approximate), budget).rung(last), talk());
+        let expected = match is_asked {
+            true => RungResult::Applied,
+            false => RungResult::NotAsked { reason: NotAsked::When },
+        };
+        assert_eq!(results(&compaction), [expected], "{usable}");
+    }
+}
+
+#[test]
 fn a_layer_that_fails_costs_nothing_but_its_savings() {
     type Plans = fn(&Window<'_>) -> Result<Plan, LayerError>;
     let cases: [(&str, Plans, &str); 6] = [

@@ -172,7 +172,8 @@ pub(super) struct RungOptions {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct WhenOptions {
-    /// Only if the request is still larger than this amount of the window.
+    /// Only if the request is still larger than this amount of the window, or than what
+    /// `window.reserve` leaves of it.
     #[schemars(example = 0.6)]
     pub above: Amount,
 }

@@ -163,11 +163,11 @@ impl Loader {
         let Some(Kind::List(items)) = tree.get(&["ladder"]).map(|node| &node.kind) else { return };
         for (index, rung) in rungs {
             let (Some(above), Some(item)) = (rung.above, items.get(*index)) else { continue };
-            let (always, hardly) = match (above, trigger.compact_to, size) {
+            let (always, never) = match (above, trigger.compact_to, size) {
                 (above, to, Some(size)) => {
-                    (above.tokens(size) <= to.tokens(size), above.tokens(size) >= size)
+                    (above.tokens(size) <= to.tokens(size), above.tokens(size) > size)
                 }
-                (Amount::Share(above), Amount::Share(to), None) => (above <= to, above >= 1.0),
+                (Amount::Share(above), Amount::Share(to), None) => (above <= to, false),
                 (Amount::Tokens(above), Amount::Tokens(to), None) => (above <= to, false),
                 _ => (false, false),
             };
@@ -177,8 +177,10 @@ impl Loader {
                      than `compact-to` ({})",
                     trigger.compact_to
                 )
-            } else if hardly {
-                format!("`above` ({above}) holds only where the request is larger than the window")
+            } else if never {
+                format!(
+                    "`above` ({above}) is more than the window: it holds only where the request does not fit"
+                )
             } else {
                 continue;
             };

@@ -189,9 +189,9 @@ impl Budget {
     }
 
     /// Whether a request whose messages are so many tokens, and so many bytes by estimate, is more than the amount of
-    /// the window that `size` is, in one or the other.
+    /// the window that `size` is, in one or the other. A request that touches the reserve is above every amount.
     pub(super) fn is_above(&self, size: u64, tokens: u64, bytes: u64) -> bool {
-        self.request(tokens) > size
+        self.request(tokens) > size.min(self.usable)
             || self.wire.is_some_and(|room| room.is_above(bytes, size, self.window))
     }
 
@@ -297,14 +297,19 @@ impl Trigger {
         if fits {
             return;
         }
-        let after = |now: u64, most: u64| now.saturating_add((most / Self::MATERIAL).max(1));
+        // What no longer fits is worth another attempt, however little it grew.
+        let after = |now: u64, usable: u64, most: u64| {
+            let grown = now.saturating_add((most / Self::MATERIAL).max(1));
+            if now > usable { grown } else { grown.min(usable.saturating_add(1)) }
+        };
         let tokens = conversation.measure(counter);
         // The one that is met starts a compaction where it always does.
         if tokens > budget.target() {
-            self.quiet_below = after(budget.request(tokens), budget.window);
+            self.quiet_below = after(budget.request(tokens), budget.usable, budget.window);
         }
         if let Some(room) = budget.wire().filter(|room| room.over(conversation.wire_bytes()) > 0) {
-            self.quiet_below_bytes = after(room.request(conversation.wire_bytes()), room.most());
+            let bytes = room.request(conversation.wire_bytes());
+            self.quiet_below_bytes = after(bytes, room.most(), room.most());
         }
     }
 }
@@ -332,6 +337,25 @@ mod tests {
         trigger.settle(&wide, &mut conversation, &Approximate, false);
         assert!(trigger.quiet_below > tokens);
         assert_eq!(trigger.quiet_below_bytes, 0);
+    }
+
+    #[test]
+    fn what_no_longer_fits_is_due_however_little_it_grew() {
+        let mut conversation = notation::conversation("system s\nuser wordx640");
+        let tokens = conversation.measure(&Approximate);
+        for (reserve, quiet_below) in [
+            (0, tokens + 100),
+            // It fits still, and a twentieth of the window more would not.
+            (2_000 - tokens - 10, tokens + 11),
+            (2_000 - tokens, tokens + 1),
+            // It does not fit already.
+            (2_000 - tokens + 1, tokens + 100),
+        ] {
+            let budget = Budget::new(2_000, reserve, 200, 100).unwrap();
+            let mut trigger = Trigger::default();
+            trigger.settle(&budget, &mut conversation, &Approximate, false);
+            assert_eq!(trigger.quiet_below, quiet_below, "{reserve}");
+        }
     }
 
     #[test]

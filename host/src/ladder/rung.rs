@@ -92,7 +92,7 @@ impl Health {
 /// When a rung is asked, beside the target not being met.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct When {
-    /// Only if the request is still larger than this many tokens.
+    /// Only if the request is still larger than this many tokens, or does not fit.
     pub above: u64,
 }
 

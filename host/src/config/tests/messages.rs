@@ -97,7 +97,8 @@ fn the_reference_of_a_key() {
         ---
         ladder.when.above
 
-          Only if the request is still larger than this amount of the window.
+          Only if the request is still larger than this amount of the window, or than what
+          `window.reserve` leaves of it.
 
           type: a fraction, a percentage or a number of tokens
           default: none; it has to be given

@@ -112,7 +112,7 @@ warning: `above` (0.2) always holds: a rung is asked only while the request is l
   = help: give an amount between `compact-to` and the window, or leave `when` out
 ");
 said!(condition_above_the_window, "[window]\nsize = 8_000\n[[ladder]]\nlayer = \"tool-results\"\nwhen = { above = 9_000 }\n", @"
-warning: `above` (9000) holds only where the request is larger than the window
+warning: `above` (9000) is more than the window: it holds only where the request does not fit
  --> brute.toml:5:18
   |
 5 | when = { above = 9_000 }

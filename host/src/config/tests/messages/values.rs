@@ -178,7 +178,7 @@ error: expected a fraction up to 1 (0.7), a percentage up to 100 ("70%") or a nu
 7 | when = { above = -1 }
   |                  ^^
   |
-  = help: `above`: only if the request is still larger than this amount of the window
+  = help: `above`: only if the request is still larger than this amount of the window, or than what `window.reserve` leaves of it
 "#);
 said!(limits_without_room, "[truncate]\nmax-bytes = 10\n[truncate.tools.\"a.b\"]\nmax-bytes = 11\n", @"
 error: `truncate.max-bytes` is 10, which leaves no room for the notice; give at least 1024
