@@ -315,6 +315,60 @@ async fn what_its_own_agent_did_is_walked_through_as_the_log_has_it() {
     assert_eq!(reproduced[0].anchored, None);
 }
 
+#[test]
+fn what_became_of_messages_under_its_own_agent_is_traced() {
+    let compaction = |at, took: std::ops::Range<usize>, summary: Option<&str>| OwnCompaction {
+        at,
+        took: took.collect(),
+        summary: summary.map(str::to_owned),
+        ..OwnCompaction::default()
+    };
+    // It clears two results, drops a stretch with one of them without a word, summarizes the next, and then more of it.
+    let cleared = OwnCompaction {
+        at: 8,
+        cleared: ["c0", "c2"].map(str::to_owned).to_vec(),
+        placeholder: "cleared".to_owned(),
+        ..OwnCompaction::default()
+    };
+    let own = Own {
+        compactions: vec![
+            cleared,
+            compaction(12, 2..4, None),
+            compaction(16, 4..8, Some("two files")),
+            compaction(20, 8..12, Some("four files")),
+        ],
+        reports: Vec::new(),
+    };
+    let recorded = Recorded::new(session(12, 30)).with_own(own);
+    let told = |replay: Replay| {
+        let compactions = replay.own(&recorded).0.compactions.into_iter();
+        let told = compactions.map(|one| {
+            let became = one.became.into_iter().map(|became| {
+                assert_eq!(became.rung, None);
+                let now = became.now.map_or("nothing".to_owned(), |now| match &now.parts()[0] {
+                    Part::ToolResult(result) => result.text.to_string(),
+                    part => part.texts().collect(),
+                });
+                format!("{}-{} {:?}: {now}", became.first, became.last, became.fate)
+            });
+            became.collect::<Vec<_>>()
+        });
+        told.collect::<Vec<_>>()
+    };
+    let replay = || Replay::new(ladder(&[]), level_one());
+    assert_eq!(told(replay()), vec![Vec::<String>::new(); 4]);
+    assert_eq!(
+        told(replay().traced()),
+        [
+            vec!["3-3 Shrunk: cleared", "7-7 Shrunk: cleared"],
+            vec!["2-3 Gone: nothing", "7-7 Shrunk: cleared"],
+            vec!["2-3 Gone: nothing", "4-7 Summarized: two files"],
+            // The summary before went with what it stood before.
+            vec!["2-3 Gone: nothing", "4-11 Summarized: four files"],
+        ]
+    );
+}
+
 #[tokio::test]
 async fn sizes_go_by_what_was_reported_where_something_was() {
     // The provider sees 700 tokens that no counter does, and counts like it beyond that.

@@ -31,7 +31,7 @@ pub struct Became {
     pub last: usize,
     /// What became of them.
     pub fate: Fate,
-    /// The rung that did it, as its place in the order from 0; none for level one.
+    /// The rung that did it, as its place in the order from 0; none for level one and for the session's own agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rung: Option<usize>,
     /// What stands in their place: the message with less in it, the summary, or the note that tells of their removal.
@@ -151,6 +151,32 @@ impl Fates {
                 Some(summary) => (Fate::Summarized, Some(summary)),
                 None => (Fate::Gone, note),
             };
+        }
+    }
+
+    /// What became of them once a compaction left `there`, by their places, each with what is left of it if that is
+    /// less, and `summaries`, of which `newest` is of this compaction. For those whose texts bear no marks.
+    pub(super) fn left(
+        &mut self,
+        there: &HashMap<usize, Option<&Arc<Message>>>,
+        summaries: &[&Arc<Message>],
+        newest: Option<&Arc<Message>>,
+    ) {
+        for (at, state) in self.0.iter_mut().enumerate() {
+            let still = |now: &Arc<Message>| summaries.iter().any(|one| Arc::ptr_eq(one, now));
+            match there.get(&at) {
+                Some(None) => {}
+                Some(Some(less)) => {
+                    state.fate = Fate::Shrunk;
+                    state.now = Some(Arc::clone(less));
+                }
+                None if state.fate == Fate::Gone => {}
+                None if !state.is_there() && state.now.as_ref().is_some_and(still) => {}
+                None => {
+                    state.fate = newest.map_or(Fate::Gone, |_| Fate::Summarized);
+                    state.now = newest.cloned();
+                }
+            }
         }
     }
 

@@ -177,7 +177,7 @@ impl Replay {
     fn own_walk(&self, session: &Recorded) -> OwnWalk {
         let (budget, counter) = (self.ladder.budget(), &**self.ladder.counter());
         let Recorded { conversation, names, own } = session;
-        OwnWalk::of(conversation, names, own, budget, counter, self.is_anchored)
+        OwnWalk::of(conversation, names, own, budget, counter, self.is_anchored, self.is_traced)
     }
 
     fn path<'s>(&self, session: &'s Recorded) -> Path<'s> {

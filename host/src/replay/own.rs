@@ -1,12 +1,13 @@
 //! What a session's own agent did to it: its compactions as the log tells them, and the sizes that its provider
 //! reported.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use brute_core::{Conversation, Message, MessageId, Outline, Part, Role, TokenCounter, ToolResult};
 use serde::Serialize;
 
+use super::fates::Fates;
 use super::figures::{Call, Compacted, Run};
 use super::names::{Name, Names};
 use super::recall::Recall;
@@ -59,8 +60,10 @@ pub struct Reproduced {
 struct Piece {
     /// What tells it from all others: the place of a recorded message, or a number behind these.
     id: usize,
-    /// Whether it is a recorded message, as it was recorded.
-    is_recorded: bool,
+    /// The place of the recorded message that it is, whole or cleared; none for a summary.
+    place: Option<usize>,
+    /// What a compaction made; none for a recorded message, as it was recorded.
+    made: Option<Arc<Message>>,
     tokens: u64,
     names: Arc<[Name]>,
 }
@@ -87,7 +90,7 @@ pub(super) fn budget_at(budget: Budget, anchors: &[(usize, Anchor)], messages: u
 
 impl OwnWalk {
     /// Walks through `recorded` as its agent had it, nothing capped. Sizes are counted, or go by the reports where
-    /// `is_anchored`.
+    /// `is_anchored`. What became of each message is told where `is_traced`.
     pub(super) fn of(
         recorded: &Conversation,
         names: &Names,
@@ -95,8 +98,10 @@ impl OwnWalk {
         budget: &Budget,
         counter: &dyn TokenCounter,
         is_anchored: bool,
+        is_traced: bool,
     ) -> Self {
         let mut walk = Self::default();
+        let mut fates = Fates::default();
         let mut gauge = Gauge::default();
         let mut next_made = recorded.len();
         let (mut context, mut last): (Vec<Piece>, Vec<Piece>) = (Vec::new(), Vec::new());
@@ -124,6 +129,9 @@ impl OwnWalk {
                 }
                 let (gone, new) =
                     compact(&mut context, compaction, recorded, names, counter, &mut next_made);
+                if is_traced {
+                    trace(&mut fates, compaction, &context);
+                }
                 if gone == 0 {
                     continue;
                 }
@@ -140,7 +148,7 @@ impl OwnWalk {
                     new,
                     recall: Recall::of(&needed, &there, &HashSet::new()),
                     rungs: Vec::new(),
-                    became: Vec::new(),
+                    became: fates.changed(),
                     violations: Vec::new(),
                     failing: None,
                 });
@@ -161,9 +169,13 @@ impl OwnWalk {
                 });
                 last.clone_from(&context);
             }
+            if is_traced {
+                fates.push(Some(message), message);
+            }
             context.push(Piece {
                 id: next,
-                is_recorded: true,
+                place: Some(next),
+                made: None,
                 tokens: u64::from(message.tokens(counter)),
                 names: Arc::clone(names.at(next)),
             });
@@ -181,25 +193,26 @@ fn compact(
     counter: &dyn TokenCounter,
     next_made: &mut usize,
 ) -> (usize, usize) {
-    let mut made = |role: Role, part: Part| {
+    let mut made = |place: Option<usize>, role: Role, part: Part| {
         let message = Message::new(MessageId(0), role, [part]);
         *next_made += 1;
         Piece {
             id: *next_made,
-            is_recorded: false,
+            place,
             tokens: u64::from(message.tokens(counter)),
             names: names.in_message(&message),
+            made: Some(Arc::new(message)),
         }
     };
     let cleared: HashSet<&str> = compaction.cleared.iter().map(String::as_str).collect();
     let (mut gone, mut new) = (0, 0);
     for piece in &mut *context {
-        let message = recorded.messages().get(piece.id).filter(|_| piece.is_recorded);
+        let message = recorded.messages().get(piece.id).filter(|_| piece.made.is_none());
         let Some((_, result)) = message.and_then(|message| message.result()) else { continue };
         if cleared.contains(&*result.call) {
             let text = compaction.placeholder.clone();
             let result = ToolResult { text: text.into(), media: Box::default(), ..result.clone() };
-            *piece = made(Role::Tool, Part::ToolResult(result));
+            *piece = made(piece.place, Role::Tool, Part::ToolResult(result));
             (gone, new) = (gone + 1, new + 1);
         }
     }
@@ -210,20 +223,33 @@ fn compact(
     let last = context.iter().rposition(|piece| is_taken(piece, compaction)).unwrap_or(first);
     let mut at = 0;
     context.retain(|piece| {
-        let goes = is_taken(piece, compaction) || (!piece.is_recorded && at <= last);
+        let goes = is_taken(piece, compaction) || (piece.made.is_some() && at <= last);
         at += 1;
         !goes
     });
     gone += before - context.len();
     if let Some(summary) = &compaction.summary {
-        context.insert(first.min(context.len()), made(Role::User, Part::text(summary.clone())));
+        let summary = made(None, Role::User, Part::text(summary.clone()));
+        context.insert(first.min(context.len()), summary);
         new += 1;
     }
     (gone, new)
 }
 
+/// What became of the recorded messages once `compaction` left `context`.
+fn trace(fates: &mut Fates, compaction: &OwnCompaction, context: &[Piece]) {
+    let there: HashMap<usize, Option<&Arc<Message>>> =
+        context.iter().filter_map(|piece| Some((piece.place?, piece.made.as_ref()))).collect();
+    let summaries: Vec<&Arc<Message>> = (context.iter().filter(|piece| piece.place.is_none()))
+        .filter_map(|piece| piece.made.as_ref())
+        .collect();
+    let newest = context.iter().filter(|piece| piece.place.is_none()).max_by_key(|piece| piece.id);
+    let newest = newest.filter(|_| compaction.summary.is_some());
+    fates.left(&there, &summaries, newest.and_then(|piece| piece.made.as_ref()));
+}
+
 fn is_taken(piece: &Piece, compaction: &OwnCompaction) -> bool {
-    piece.is_recorded && compaction.took.binary_search(&piece.id).is_ok()
+    piece.place.is_some_and(|place| compaction.took.binary_search(&place).is_ok())
 }
 
 /// The recorded messages that no ladder gives up at this point.
