@@ -32,12 +32,12 @@ impl Grid {
 
     /// The table as a terminal has it.
     pub(crate) fn text(&self) -> String {
-        let header: Vec<&str> = self.header.iter().map(String::as_str).collect();
-        let numeric: Vec<usize> = (self.figures..header.len()).collect();
-        let mut table = style::table(&header, &numeric);
-        for row in &self.rows {
-            table.add_row(row);
-        }
-        style::lines(&table)
+        self.text_in(style::columns())
+    }
+
+    /// The same in so many columns.
+    pub(crate) fn text_in(&self, columns: usize) -> String {
+        let figures = self.figures..self.header.len();
+        style::table(&self.header, &self.rows, self.named + 1, figures, columns)
     }
 }

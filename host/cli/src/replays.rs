@@ -19,7 +19,7 @@ use brute_host::truncation::{TruncateOptions, Truncator};
 
 use serde::Serialize;
 
-use crate::args::{self, Global};
+use crate::args::{self, Global, Pick};
 use crate::exit::{Exit, Failure};
 use crate::grid::Grid;
 use crate::output;
@@ -33,6 +33,11 @@ pub(crate) struct Replaying {
     /// Recorded sessions: conversations or logs of agents, or folders of them
     #[arg(value_name = "SESSION")]
     pub(crate) sessions: Vec<PathBuf>,
+
+    /// Which conversation, if the one file that is named holds several: its place (from 0), or the
+    /// name that the file has for it
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) pick: Option<Pick>,
 
     /// The model, which chooses the counter and prices; overrides brute.toml and the sessions
     #[arg(long, value_name = "NAME")]
@@ -65,17 +70,23 @@ pub(crate) struct Loaded {
     pub(crate) own_compactions: Vec<Compaction>,
 }
 
-/// Reads the sessions that `paths` name, folders file by file. A file in a folder that is no session is told of and
+/// Reads the sessions that are named, folders file by file. A file in a folder that is no session is told of and
 /// passed over; one that was named is a failure.
 pub(crate) fn sessions(
     global: &Global,
     config: &Config,
-    paths: &[PathBuf],
+    args: &Replaying,
 ) -> Result<Vec<Loaded>, Failure> {
+    let paths = &args.sessions;
+    if args.pick.is_some() && !matches!(paths.as_slice(), [file] if !file.is_dir()) {
+        return Err(Failure::configuration(
+            "`--pick` chooses in one file: name that file, and no other",
+        ));
+    }
     let mut loaded = Vec::new();
     for path in paths {
         if !path.is_dir() {
-            loaded.push(load(global, config, path.clone())?);
+            loaded.push(load(global, config, path.clone(), args.pick.clone())?);
             continue;
         }
         let entries =
@@ -85,7 +96,7 @@ pub(crate) fn sessions(
         files.retain(|file| file.extension().is_some_and(|kind| kind == "json" || kind == "jsonl"));
         files.sort();
         for file in files {
-            match load(global, config, file) {
+            match load(global, config, file, None) {
                 Ok(session) => loaded.push(session),
                 Err(failure) if !global.quiet => {
                     output::say(&format!("passed over: {}", failure.message));
@@ -102,10 +113,14 @@ pub(crate) fn sessions(
     }
 }
 
-fn load(global: &Global, config: &Config, file: PathBuf) -> Result<Loaded, Failure> {
+fn load(
+    global: &Global,
+    config: &Config,
+    file: PathBuf,
+    pick: Option<Pick>,
+) -> Result<Loaded, Failure> {
     let name = session::name(&file);
-    let args =
-        args::Session { file: file.clone(), format: None, whole: true, pick: None, repair: true };
+    let args = args::Session { file, format: None, whole: true, pick, repair: true };
     let session = session::read(global, config, &args)?;
     let own = session.own();
     let compactions = session.transcript.as_ref().map_or(&[][..], |log| log.compactions());

@@ -1,10 +1,11 @@
 //! How things look: numbers, tables, colors.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use brute_host::shown::is_odd;
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, Table, presets};
 
 /// Something that went well.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -150,32 +151,91 @@ pub(crate) fn wrapped_to(text: &str, indent: usize, columns: usize) -> String {
     lines
 }
 
-/// A table without lines, as wide as the terminal at most; the columns in `numeric` are aligned to the right
-/// and stay whole.
-pub(crate) fn table(header: &[&str], numeric: &[usize]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).force_no_tty().set_header(header.to_vec());
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(columns()).unwrap_or(COLUMNS));
-    for &column in numeric {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
+/// Rows under a header, without lines, in so many columns of the terminal. What is in `numeric` is aligned to the right.
+///
+/// A word stays whole. Where there is no room for all, what follows the first columns, those of `names`, goes into several
+/// tables one below the other, each of which has the names.
+pub(crate) fn table(
+    header: &[impl AsRef<str>],
+    rows: &[Vec<String>],
+    names: usize,
+    numeric: Range<usize>,
+    columns: usize,
+) -> String {
+    // Nobody sees the blank at the end of a line.
+    let columns = columns + 1;
+    let widest = |column: usize, of: &dyn Fn(&str) -> usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| of(cell));
+        PADDING + cells.chain([of(header[column].as_ref())]).max().unwrap_or(0)
+    };
+    let wholes: Vec<usize> = (0..header.len()).map(|column| widest(column, &width)).collect();
+    let words: Vec<usize> = (0..names).map(|column| widest(column, &longest_word)).collect();
+    let whole: usize = wholes[..names].iter().sum();
+    // Long names are broken between words before figures go into another table.
+    let taken = if whole <= columns / 2 { whole } else { words.iter().sum() };
+    let mut tables: Vec<String> = Vec::new();
+    for shown in packed(&wholes[names..], columns.saturating_sub(taken)) {
+        let shown: Vec<usize> = (0..names).chain(shown.map(|column| names + column)).collect();
+        let others = shown.iter().filter(|at| **at != names - 1).map(|at| wholes[*at]).sum();
+        let room = columns.saturating_sub(others).saturating_sub(PADDING);
+        let cell = |at: usize, text: &str| match at == names - 1 {
+            true => broken(text, room),
+            false => text.to_owned(),
+        };
+        let mut table = Table::new();
+        let titles = shown.iter().map(|at| cell(*at, header[*at].as_ref()));
+        table.load_style(presets::NOTHING).force_no_tty().set_header(titles);
+        for row in rows {
+            let cells = shown.iter().map(|at| cell(*at, row.get(*at).map_or("", String::as_str)));
+            table.add_row(cells);
         }
+        for (column, at) in table.column_iter_mut().zip(&shown) {
+            if numeric.contains(at) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let lines = table.to_string();
+        tables.push(lines.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"));
     }
-    table
+    tables.join("\n\n")
 }
 
-/// The lines of a table, without the blanks at their ends.
-pub(crate) fn lines(table: &Table) -> String {
-    let lines = table.to_string();
-    let trimmed: Vec<&str> = lines.lines().map(str::trim_end).collect();
-    trimmed.join("\n")
+/// The blanks around a cell.
+const PADDING: usize = 2;
+
+/// The blanks at the head of a name, which say that it is part of the one above.
+fn indent(name: &str) -> usize {
+    name.len() - name.trim_start().len()
 }
 
-/// How many columns a table takes.
-pub(crate) fn table_width(table: &Table) -> usize {
-    lines(table).lines().map(width).max().unwrap_or(0)
+/// How many columns the longest word of a name takes, with the blanks at its head.
+fn longest_word(name: &str) -> usize {
+    name.split_whitespace().map(|word| indent(name) + width(word)).max().unwrap_or(0)
+}
+
+/// A name in lines of so many columns, all of them behind the blanks at its head.
+fn broken(name: &str, columns: usize) -> String {
+    let indent = indent(name);
+    format!("{}{}", " ".repeat(indent), wrapped_to(name.trim_start(), indent, columns))
+}
+
+/// Columns of these widths in runs that `room` holds, as even as can be; each has one at least.
+fn packed(widths: &[usize], room: usize) -> Vec<Range<usize>> {
+    let of = |most: usize| -> Vec<Range<usize>> {
+        let (mut runs, mut begin, mut taken): (Vec<Range<usize>>, _, _) = (Vec::new(), 0, 0);
+        for (at, width) in widths.iter().enumerate() {
+            if at > begin && (taken + width > room || at - begin == most) {
+                runs.push(begin..at);
+                (begin, taken) = (at, 0);
+            }
+            taken += width;
+        }
+        runs.push(begin..widths.len());
+        runs
+    };
+    let runs = of(widths.len());
+    let even = of(widths.len().div_ceil(runs.len()));
+    if even.len() == runs.len() { even } else { runs }
 }
 
 #[cfg(test)]
@@ -201,6 +261,92 @@ mod tests {
         }
         assert_eq!(share(1, 3), "33 %");
         assert_eq!(counted(1, "turn"), "1 turn");
+    }
+
+    const HEADER: [&str; 4] = ["", "no compaction", "careful", "cache-friendly"];
+
+    fn rows() -> Vec<Vec<String>> {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        vec![
+            row(["tokens sent", "1,234,567", "234,567", "123,456"]),
+            row(["requests over the window", "13", "0", "0"]),
+            row(["  said by people", "-", "80.0 %", "7.5 %"]),
+        ]
+    }
+
+    #[test]
+    fn a_table_that_has_room_is_one() {
+        insta::assert_snapshot!(table(&HEADER, &rows(), 1, 1..4, 80), @"
+                                  no compaction  careful  cache-friendly
+        tokens sent                   1,234,567  234,567         123,456
+        requests over the window             13        0               0
+          said by people                      -   80.0 %           7.5 %
+        ");
+    }
+
+    #[test]
+    fn names_stay_whole_and_figures_go_below() {
+        insta::assert_snapshot!(table(&HEADER, &rows(), 1, 1..4, 60), @"
+                                  no compaction  careful
+        tokens sent                   1,234,567  234,567
+        requests over the window             13        0
+          said by people                      -   80.0 %
+
+                                  cache-friendly
+        tokens sent                      123,456
+        requests over the window               0
+          said by people                   7.5 %
+        ");
+    }
+
+    #[test]
+    fn where_there_is_little_room_names_are_broken_between_words() {
+        insta::assert_snapshot!(table(&HEADER, &rows(), 1, 1..4, 40), @"
+                       no compaction  careful
+        tokens sent        1,234,567  234,567
+        requests over             13        0
+        the window
+          said by                  -   80.0 %
+          people
+
+                           cache-friendly
+        tokens sent               123,456
+        requests over the               0
+        window
+          said by people            7.5 %
+        ");
+    }
+
+    #[test]
+    fn a_column_that_fits_nowhere_runs_over() {
+        insta::assert_snapshot!(table(&HEADER[..2], &rows(), 1, 1..2, 12), @"
+                  no compaction
+        tokens        1,234,567
+        sent
+        requests             13
+        over
+        the
+        window
+          said                -
+          by
+          people
+        ");
+    }
+
+    #[test]
+    fn columns_are_packed_as_evenly_as_they_fit() {
+        for (widths, room, expected) in [
+            (&[][..], 10, &[(0, 0)][..]),
+            (&[5, 5], 10, &[(0, 2)][..]),
+            (&[5, 5, 5], 10, &[(0, 2), (2, 3)][..]),
+            (&[2, 2, 2, 2, 2, 2], 8, &[(0, 3), (3, 6)][..]),
+            // Evenly, these would be three.
+            (&[6, 2, 2, 9], 10, &[(0, 3), (3, 4)][..]),
+            (&[20, 5], 10, &[(0, 1), (1, 2)][..]),
+        ] {
+            let runs = packed(widths, room).into_iter().map(|run| (run.start, run.end));
+            assert_eq!(runs.collect::<Vec<_>>(), expected, "{widths:?}");
+        }
     }
 
     #[test]

@@ -209,16 +209,16 @@ impl Measurements {
         mean((0..self.sessions()).map(|session| self.gain(ladder, session)))
     }
 
-    /// The ladder with the fewest requests over the window, and of these the one that gains most on the sessions but
-    /// `without`; of equals the first.
-    fn best(&self, without: Option<usize>) -> usize {
+    /// The ladder of `tried` with the fewest requests over the window, and of these the one that gains most on the
+    /// sessions but `without`; of equals the first. The one in force is always among them.
+    pub fn best(&self, without: Option<usize>, tried: impl IntoIterator<Item = usize>) -> usize {
         let sessions = || (0..self.sessions()).filter(move |session| Some(*session) != without);
         let over = |ladder| -> u64 {
             sessions().map(|session| self.one(ladder, session).totals.over_window).sum()
         };
         let gain = |ladder| mean(sessions().map(|session| self.gain(ladder, session)));
         let mut best = (0, over(0), 0.0);
-        for ladder in 1..self.ladders.len() {
+        for ladder in tried {
             let (over, gain) = (over(ladder), gain(ladder));
             if over < best.1 || (over == best.1 && gain > best.2 + NOTHING) {
                 best = (ladder, over, gain);
@@ -227,14 +227,23 @@ impl Measurements {
         best.0
     }
 
-    /// The ladder to propose.
+    /// The ladder to propose, of all that were measured.
     pub fn advice(&self) -> Advice {
-        let (sessions, chosen) = (self.sessions(), self.best(None));
+        self.advice_where(|_| 0..self.ladders())
+    }
+
+    /// The same where a session decides which ladders are tried at all: `tried` says which were where that one is left
+    /// out. What is believed is then not what it gave rise to itself.
+    pub fn advice_where<T: IntoIterator<Item = usize>>(
+        &self,
+        tried: impl Fn(usize) -> T,
+    ) -> Advice {
+        let (sessions, chosen) = (self.sessions(), self.best(None, 0..self.ladders()));
         let gains: Vec<f64> = (0..sessions).map(|session| self.gain(chosen, session)).collect();
         let held_out: Vec<HeldOut> = (0..sessions)
             .filter(|_| sessions > 1)
             .map(|session| {
-                let chosen = self.best(Some(session));
+                let chosen = self.best(Some(session), tried(session));
                 HeldOut { chosen, gain: self.gain(chosen, session) }
             })
             .collect();

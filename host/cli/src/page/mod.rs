@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::grid::Grid;
 use crate::{output, session};
 
-pub(crate) use walks::Walks;
+pub(crate) use walks::{Walks, Went};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -30,6 +30,8 @@ pub(crate) struct Page {
     pub(crate) lead: Vec<String>,
     /// What is weighed against each other; nothing is drawn of fewer than two.
     pub(crate) trade: Vec<Point>,
+    /// Whether costs are in dollars; otherwise they are in tokens of input.
+    pub(crate) is_priced: bool,
     /// Tables, each with a caption.
     pub(crate) tables: Vec<(String, Grid)>,
     /// What to know of the tables, each a paragraph.
@@ -115,7 +117,11 @@ impl Page {
             }
             html.push_str("</section>\n");
         }
-        let data = text::in_script(&Data { trade: &self.trade, walks: &self.walks });
+        let data = text::in_script(&Data {
+            trade: &self.trade,
+            priced: self.is_priced,
+            walks: &self.walks,
+        });
         html.push_str(&format!(
             "</main>\n<script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n{SCRIPT}</script>\n\
              </body>\n</html>\n"
@@ -128,6 +134,7 @@ impl Page {
 #[derive(Serialize)]
 struct Data<'p> {
     trade: &'p [Point],
+    priced: bool,
     walks: &'p Walks,
 }
 

@@ -1,7 +1,7 @@
 // Draws the charts and the strip of messages from the data in the page. What messages say is only ever set as text.
 "use strict";
 (() => {
-  const { trade, walks } = JSON.parse(document.getElementById("data").textContent);
+  const { trade, priced, walks } = JSON.parse(document.getElementById("data").textContent);
   const FATES = ["kept", "shrunk", "gone", "summarized"];
   const LETTERS = { system: "s", user: "u", assistant: "a", tool: "t", other: "o" };
   const SPEAKERS = { system: "instructions", user: "a person", assistant: "the model", tool: "a tool", other: "a record" };
@@ -72,7 +72,7 @@
       chart.append(svg("text", { x: x(tick), y: height - bottom + 18, "text-anchor": "middle" }, short(tick)));
     }
     chart.append(svg("text", { x: left - 44, y: 13 }, "recall"),
-      svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, "cost, in tokens of input →"));
+      svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, `cost, in ${priced ? "US$" : "tokens of input"} →`));
     const best = trade.filter((point) => point.unbeaten).sort((one, other) => one.cost - other.cost);
     // One may be unbeaten for the requests over the window that it does not send: it is filled, but joins nothing.
     const front = best.filter((point, at) => best.slice(0, at).every((other) => other.recall < point.recall));
@@ -124,10 +124,12 @@
     if (walk.calls.length === 0) return place.replaceChildren();
     const [width, height] = [place.clientWidth, 300];
     const [left, right, top, bottom] = [52, 12, 40, 44];
-    const due = new Map(walk.compactions.map((compaction, at) => [compaction.message, at]));
+    // An agent may have compacted before a message that is no call: then the next call shows it.
+    const due = new Map(walk.compactions.map((compaction, at) =>
+      [walk.calls.find(([message]) => message >= compaction.message)?.[0], at]));
     const peak = Math.max(...walk.calls.map((call) => call[1]), ...walk.compactions.map((one) => one.before));
     const lines = [["limit", walk.window, "window"], ["due", walk.due, "compaction at"], ["target", walk.target, "target"]]
-      .filter(([name]) => name === "limit" || walk.compactions.length > 0);
+      .filter(([name, size]) => name === "limit" || (size !== null && walk.compactions.length > 0));
     const most = Math.max(peak, ...lines.map((line) => line[1]).filter((size) => size < peak * 4)) * 1.06;
     const x = (call) => left + ((call + 0.5) / walk.calls.length) * (width - left - right);
     const y = (size) => height - bottom - (size / most) * (height - top - bottom);
@@ -239,8 +241,9 @@
     const recorded = walks.sessions[walk.session].messages[index];
     const now = text === null ? null : walks.texts[text];
     focusOn(byId(`message-${index}`), false).setAttribute("aria-selected", "true");
-    const by = rung === null ? (walk.calls.length && fate === 1 ? " by truncation, before it came in" : "")
-      : ` by ${walk.rungs[rung]}${walk.calls.length ? `, in compaction ${at + 1}` : ""}`;
+    const who = walk.own ? "its own agent" : walk.rungs[rung];
+    const by = who === undefined ? (walk.calls.length && fate === 1 ? " by truncation, before it came in" : "")
+      : ` by ${who}${walk.calls.length ? `, in compaction ${at + 1}` : ""}`;
     head.textContent = `Message ${index}, ${recorded.tool ?? SPEAKERS[recorded.role]}: ${FATES[fate]}${fate ? by : ""}`;
     const pane = (title, said) => html("div", {}, html("h4", {}, title),
       html("pre", { tabindex: "0", role: "region", "aria-label": title }, said || "(nothing to read)"));

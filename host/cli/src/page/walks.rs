@@ -23,6 +23,15 @@ const MOST_NOW: usize = 4_000;
 /// So many bytes of calls, compactions and what stands in place of messages a page has; what comes behind is left out.
 const MOST_WALKED: usize = 2_000_000;
 
+/// A run that a page shows message by message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Went<'r> {
+    pub(crate) run: &'r Run,
+    pub(crate) budget: &'r Budget,
+    /// Whether it was no ladder that compacted, but the session's own agent.
+    pub(crate) is_own: bool,
+}
+
 /// What a page carries of sessions and runs.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Walks {
@@ -71,8 +80,11 @@ struct Walk {
     rungs: Vec<String>,
     figures: Vec<(String, String)>,
     window: u64,
-    due: u64,
-    target: u64,
+    /// Where its compactions start and what they aim for; none where that is not known.
+    due: Option<u64>,
+    target: Option<u64>,
+    /// Whether the session's own agent compacted.
+    own: bool,
     /// Message, size and cached of each call.
     calls: Vec<(usize, u64, u64)>,
     compactions: Vec<Step>,
@@ -131,9 +143,10 @@ impl Walks {
         keys: Vec<String>,
         recorded: &Conversation,
         counter: &dyn TokenCounter,
-        (run, budget): (&Run, &Budget),
+        went: Went<'_>,
         figures: Vec<(String, String)>,
     ) {
+        let Went { run, budget, is_own } = went;
         if self.bytes > MOST_WALKED {
             self.left_out += 1;
             return;
@@ -151,7 +164,7 @@ impl Walks {
         for compacted in &run.compactions {
             let changed = self.changed(&mut states, &compacted.became, counter);
             self.bytes += 40 * changed.len() + 200;
-            let words = words(compacted);
+            let words = words(compacted, is_own);
             let Compacted { message, before, after, .. } = *compacted;
             compactions.push(Step { message, before, after, words, changed });
         }
@@ -162,8 +175,9 @@ impl Walks {
             rungs: run.order.clone(),
             figures,
             window: budget.window(),
-            due: budget.compact_at(),
-            target: budget.request(budget.target()),
+            due: (!is_own).then(|| budget.compact_at()),
+            target: (!is_own).then(|| budget.request(budget.target())),
+            own: is_own,
             calls: run.calls.iter().map(|call| (call.message, call.size, call.cached)).collect(),
             compactions,
         });
@@ -256,14 +270,18 @@ impl Session {
     }
 }
 
-/// What is to be said of a compaction.
-fn words(compacted: &Compacted) -> String {
+/// What is to be said of a compaction, of whose target nobody knows where `is_own`.
+fn words(compacted: &Compacted, is_own: bool) -> String {
     let Compacted { before, after, fits, recall, rungs, violations, .. } = compacted;
     let mut words = format!(
-        "{} → {} tokens, {}.",
+        "{} → {} tokens{}.",
         number(*before),
         number(*after),
-        if *fits { "target met" } else { "above target" }
+        match (is_own, *fits) {
+            (true, _) => "",
+            (false, true) => ", target met",
+            (false, false) => ", above target",
+        }
     );
     if let Some(share) = recall.all.kept_share() {
         let all = &recall.all;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use brute_host::config::{Amount, Config};
 use brute_host::models::Price;
-use brute_host::replay::{Measured, Measurements, Run, Totals, orders};
+use brute_host::replay::{Advice, Measured, Measurements, Run, Totals, orders};
 use clap::Args;
 
 use self::grid::{Axes, Axis, Variant};
@@ -26,8 +26,8 @@ const AFTER: &str = r#"The grid: every order of the ladder's rungs, times --comp
 one rung is `tool-results`, its `keep-steps` 1 and 3 and its `keep` "nothing" and "ends"; what the
 configuration in force says is always among them. All orders and thresholds are replayed in each
 session and room, then what differs from the best in one setting, until nothing around it is
-better; without a model, unless --with-summarizer is said. docs/advice.md says how ladders are
-weighed, and how sure the answer is."#;
+better; the same again without each session, to say how sure that is. No model is asked, unless
+--with-summarizer is said. docs/advice.md says how ladders are weighed, and how sure the answer is."#;
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
@@ -122,6 +122,8 @@ struct Search<'s> {
     /// For each ladder, what its rungs did in all replays.
     worked: Vec<Vec<Worked>>,
     measured: Measurements,
+    /// For each session the variants that a search without it comes by, as it comes by them.
+    without: Vec<Vec<usize>>,
 }
 
 pub(crate) fn run(global: &Global, args: &Advise) -> Done {
@@ -131,7 +133,7 @@ pub(crate) fn run(global: &Global, args: &Advise) -> Done {
     }
     let global = Global { config: args.ladder.clone().or(global.config.clone()), ..global.clone() };
     let (config, _) = replays::config(&global, &args.replaying, global.config.as_deref())?;
-    let sessions = replays::sessions(&global, &config, &args.replaying.sessions)?;
+    let sessions = replays::sessions(&global, &config, &args.replaying)?;
     let search = search(&global, args, &config, &sessions)?;
     let proposal = Proposal::of(&search, &config, args);
     if let Some(file) = &args.replaying.html {
@@ -162,7 +164,9 @@ pub(crate) fn run(global: &Global, args: &Advise) -> Done {
     Ok(Exit::Fitted)
 }
 
-/// Replays the grid: all thresholds, then what is around the best, until nothing around it is better.
+/// Replays the grid: all thresholds, then what is around the best, until nothing around it is better. So does a search
+/// without each of the sessions, which must not have a say in what is tried where it is left out; most of what that
+/// comes by is measured already.
 fn search<'s>(
     global: &Global,
     args: &Advise,
@@ -181,7 +185,7 @@ fn search<'s>(
         windows.dedup();
         places.extend(windows.into_iter().map(|window| (at, window)));
     }
-    let mut open = if args.exhaustive { axes.variants() } else { axes.first() };
+    let begin = if args.exhaustive { axes.variants() } else { axes.first() };
     let mut search = Search {
         sessions,
         prices,
@@ -192,14 +196,36 @@ fn search<'s>(
         names: config.ladder.iter().map(|rung| rung.name.clone()).collect(),
         worked: Vec::new(),
         measured: Measurements::new(Vec::new(), args.point),
+        without: Vec::new(),
     };
-    while !open.is_empty() {
-        search.replay(global, args, open)?;
-        let chosen = search.measured.advice().chosen;
-        open = search.axes.around(search.parts(chosen).0);
-        open.retain(|variant| !search.variants.contains(variant));
+    search.without = vec![(0..begin.len()).collect(); sessions.len()];
+    search.replay(global, args, begin)?;
+    loop {
+        let all: Vec<usize> = (0..search.variants.len()).collect();
+        let mut open: Vec<Variant> = search.ahead(None, &all);
+        let ahead: Vec<Vec<Variant>> = (search.without.iter().enumerate())
+            .filter(|_| sessions.len() > 1)
+            .map(|(session, known)| search.ahead(Some(session), known))
+            .collect();
+        if open.is_empty() && ahead.iter().all(Vec::is_empty) {
+            return Ok(search);
+        }
+        open.extend(ahead.iter().flatten().cloned());
+        let mut new: Vec<Variant> = Vec::new();
+        for variant in open {
+            if !search.variants.contains(&variant) && !new.contains(&variant) {
+                new.push(variant);
+            }
+        }
+        if !new.is_empty() {
+            search.replay(global, args, new)?;
+        }
+        for (session, ahead) in ahead.iter().enumerate() {
+            let known = ahead.iter().filter_map(|variant| search.place(variant));
+            let known: Vec<usize> = known.collect();
+            search.without[session].extend(known);
+        }
     }
-    Ok(search)
 }
 
 fn tried(run: &Run, names: &[String]) -> Tried {
@@ -263,6 +289,30 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// What is around the best of the variants `known` that none of these is: by all sessions but `without`.
+    fn ahead(&self, without: Option<usize>, known: &[usize]) -> Vec<Variant> {
+        let best = self.measured.best(without, self.ladders_of(known));
+        let mut around = self.axes.around(self.parts(best).0);
+        around.retain(|variant| !self.place(variant).is_some_and(|at| known.contains(&at)));
+        around
+    }
+
+    /// The ladders that have one of these variants.
+    fn ladders_of<'v>(&self, variants: &'v [usize]) -> impl Iterator<Item = usize> + use<'v> {
+        let orders = self.orders.len();
+        variants.iter().flat_map(move |variant| variant * orders..(variant + 1) * orders)
+    }
+
+    /// The ladder to propose, and how sure that is.
+    fn advice(&self) -> Advice {
+        self.measured.advice_where(|session| self.ladders_of(&self.without[session]))
+    }
+
+    /// The place of a variant that was tried.
+    fn place(&self, variant: &Variant) -> Option<usize> {
+        self.variants.iter().position(|known| known == variant)
+    }
+
     /// Whether costs are in dollars: where the model of each session has a price.
     fn is_priced(&self) -> bool {
         self.prices.iter().all(Option::is_some)
@@ -281,7 +331,7 @@ impl Search<'_> {
 
     /// The ladder with this variant and this order, if it was tried.
     fn find(&self, variant: &Variant, order: &[usize]) -> Option<usize> {
-        let variant = self.variants.iter().position(|known| known == variant)?;
+        let variant = self.place(variant)?;
         let order = self.orders.iter().position(|known| known == order)?;
         Some(variant * self.orders.len() + order)
     }

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use brute_core::{Message, Part, Place};
 use brute_host::formats::Document;
 use brute_host::shown::shown;
-use comfy_table::Table;
 use serde::Serialize;
 
 use self::log::Log;
@@ -180,26 +179,28 @@ impl Sums {
             text.push_str(&log.text());
         }
         if matches!(by, By::All | By::Role) {
-            let mut table = style::table(&["role", "messages", "tokens", "share"], &[1, 2, 3]);
+            let mut rows: Vec<Vec<String>> = Vec::new();
             for (role, sum) in &self.roles {
                 let messages = number(sum.messages as u64);
                 let share = share(sum.tokens, whole);
-                table.add_row([role.clone(), messages, number(sum.tokens), share]);
+                rows.push(vec![role.clone(), messages, number(sum.tokens), share]);
             }
             if self.overhead > 0 {
                 let share = share(self.overhead, whole);
                 let name = "tool schemas, framing".to_owned();
-                table.add_row([name, String::new(), number(self.overhead), share]);
+                rows.push(vec![name, String::new(), number(self.overhead), share]);
             }
-            text.push_str(&format!("\n{}\n", style::lines(&table)));
+            let header = ["role", "messages", "tokens", "share"];
+            let table = style::table(&header, &rows, 1, 1..4, style::columns());
+            text.push_str(&format!("\n{table}\n"));
         }
         if matches!(by, By::All | By::Tool) && !self.tools.is_empty() {
             let header = ["tool", "calls", "in calls", "in results", "share"];
-            let mut table = style::table(&header, &[1, 2, 3, 4]);
+            let mut rows: Vec<Vec<String>> = Vec::new();
             let mut tools: Vec<_> = self.tools.iter().collect();
             tools.sort_by_key(|(_, tool)| std::cmp::Reverse(tool.call_tokens + tool.result_tokens));
             for (name, tool) in tools {
-                table.add_row([
+                rows.push(vec![
                     shown(name),
                     number(tool.calls as u64),
                     number(tool.call_tokens),
@@ -207,12 +208,15 @@ impl Sums {
                     share(tool.call_tokens + tool.result_tokens, whole),
                 ]);
             }
-            text.push_str(&format!("\n{}\n", style::lines(&table)));
+            let table = style::table(&header, &rows, 1, 1..5, style::columns());
+            text.push_str(&format!("\n{table}\n"));
         }
         if matches!(by, By::All | By::Turn) {
             // What the figures and three blanks leave of the line is for the request.
-            let left = style::columns().saturating_sub(style::table_width(&self.turns(0)) + 3);
-            text.push_str(&format!("\n{}\n", style::lines(&self.turns(left))));
+            let figures = self.turns(0);
+            let taken = figures.lines().map(style::width).max().unwrap_or(0) + 3;
+            let left = style::columns().saturating_sub(taken);
+            text.push_str(&format!("\n{}\n", self.turns(left)));
             let others = self.turns.iter().filter(|turn| turn.words.is_none());
             let (turns, tokens) =
                 others.fold((0, 0), |(turns, tokens), turn| (turns + 1, tokens + turn.tokens));
@@ -226,10 +230,10 @@ impl Sums {
     }
 
     /// The table of the largest turns, in order; of their requests, so many columns.
-    fn turns(&self, words: usize) -> Table {
+    fn turns(&self, words: usize) -> String {
         let header = ["turn", "messages", "steps", "tokens", "share", "request"];
         let header = if words == 0 { &header[..5] } else { &header[..] };
-        let mut table = style::table(header, &[0, 1, 2, 3, 4]);
+        let mut rows: Vec<Vec<String>> = Vec::new();
         for (index, turn) in self.turns.iter().enumerate() {
             let Some(request) = &turn.words else { continue };
             let mut row = vec![
@@ -242,9 +246,9 @@ impl Sums {
             if words > 0 {
                 row.push(excerpt(request, words));
             }
-            table.add_row(row);
+            rows.push(row);
         }
-        table
+        style::table(header, &rows, 1, 0..5, style::columns())
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::args::{Explain, Global};
 use crate::exit::Done;
-use crate::page::{self, Page, Walks};
+use crate::page::{self, Page, Walks, Went};
 use crate::reported::Reported;
 use crate::setup::Ran;
 use crate::style::{self, BAD, DIM, GOOD, WARN, excerpt, number, styled};
@@ -107,7 +107,7 @@ fn page(name: &str, document: &Document, ran: &Ran, toml: String) -> Page {
         compactions: is_due.then_some(compacted).into_iter().collect(),
         ..Run::default()
     };
-    let walk = (&run, budget);
+    let walk = Went { run: &run, budget, is_own: false };
     page.walks.add(vec![], document.conversation(), &*ran.counter, walk, vec![]);
     page.walks.cut();
     page

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::args::Global;
 use crate::exit::{Done, Exit, Failure};
 use crate::grid::Grid;
-use crate::page::{Page, Point, Walks};
+use crate::page::{Page, Point, Walks, Went};
 use crate::replays::{self, Loaded, Replayed, Replaying};
 use crate::style::{self, BAD, DIM, HEAD, counted, number, styled};
 use crate::{output, session};
@@ -30,8 +30,8 @@ const MOST_SHOWN: usize = 6;
 
 /// What to know of the table.
 const NOTES: &str = "* no other order beats it in both recall and cost. (+N): as many other orders did the same. recall: \
-                     of what the session goes on to use, what is still there after a compaction. missed: compactions \
-                     above target. over: requests over the window.";
+                     of what the session goes on to use, what is still there after a compaction. calls: summaries that were \
+                     asked for. missed: compactions above target. over: requests over the window.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Orderings {
@@ -70,7 +70,7 @@ pub(crate) fn run(global: &Global, args: &Orderings) -> Done {
     let global = Global { config: args.ladder.clone().or(global.config.clone()), ..global.clone() };
     let (config, toml) = replays::config(&global, &args.replaying, global.config.as_deref())?;
     let laws = args.check.as_deref().map(order_laws).transpose()?;
-    let sessions = replays::sessions(&global, &config, &args.replaying.sessions)?;
+    let sessions = replays::sessions(&global, &config, &args.replaying)?;
     let orders = orders(config.ladder.len(), args.seed);
     let (trials, prices) = trials(&global, args, &config, &sessions, &orders)?;
     if let Some(name) = laws.as_ref().and_then(|laws| trials.unknown(laws).into_iter().next()) {
@@ -351,18 +351,8 @@ impl<'t> Found<'t> {
             true => "US$",
             false => "cost",
         };
-        let header = [
-            "",
-            "order",
-            "recall",
-            "by use",
-            "sent",
-            "cached",
-            cost,
-            "summaries",
-            "missed",
-            "over",
-        ];
+        let header =
+            ["", "order", "recall", "by use", "sent", "cached", cost, "calls", "missed", "over"];
         let mut grid = Grid::new(header, 1);
         for row in &self.orders {
             let share = |share: f64| format!("{:.1} %", share * 100.0);
@@ -399,6 +389,7 @@ impl<'t> Found<'t> {
             ],
             tables: vec![("The orders".to_owned(), self.grid())],
             notes: vec![NOTES.to_owned()],
+            is_priced: self.orders.iter().any(|row| row.dollars.is_some()),
             walks: Walks::new(&["Session", "Window", "Order"]),
             ladders: vec![(
                 args.ladder.as_deref().map_or("brute.toml".into(), session::name),
@@ -445,7 +436,7 @@ impl<'t> Found<'t> {
                 let order = self.numbers(row.order);
                 let replayed =
                     Replayed::of(&sessions[at], order, trial.window, run.clone(), prices[at]);
-                let walk = (run, ladder.budget());
+                let walk = Went { run, budget: ladder.budget(), is_own: false };
                 page.walks.add(keys, recorded, &**ladder.counter(), walk, replayed.figures());
             }
         }

@@ -13,7 +13,7 @@ use crate::args::Global;
 use crate::exit::{Done, Exit};
 use crate::grid::Grid;
 use crate::output;
-use crate::page::{Page, Point, Walks};
+use crate::page::{Page, Point, Walks, Went};
 use crate::replays::{self, Loaded, Replayed, Replaying};
 use crate::style::{self, BAD, DIM, HEAD, counted, number, styled};
 
@@ -62,7 +62,7 @@ pub(crate) fn run(global: &Global, args: &Replay) -> Done {
         let (config, toml) = replays::config(&global, &args.replaying, file.as_deref())?;
         ladders.push((name, config, toml));
     }
-    let sessions = replays::sessions(global, &ladders[0].1, &args.replaying.sessions)?;
+    let sessions = replays::sessions(global, &ladders[0].1, &args.replaying)?;
     let mut jobs: Vec<(usize, usize, Walked)> = Vec::new();
     for (at, session) in sessions.iter().enumerate() {
         jobs.push((at, 0, Walked::Uncompacted));
@@ -202,6 +202,7 @@ fn page(
     let mut page = Page {
         title: "What ladders do to recorded sessions".to_owned(),
         notes: vec![NOTES.to_owned()],
+        is_priced: runs.iter().all(|(replayed, _)| replayed.dollars.is_some()),
         walks: Walks::new(&["Session", "Ladder"]),
         ..Page::default()
     };
@@ -216,7 +217,7 @@ fn page(
         }
     }
     // Dollars can be weighed where each session has a price.
-    let is_priced = runs.iter().all(|(replayed, _)| replayed.dollars.is_some());
+    let is_priced = page.is_priced;
     let measured = |replayed: &Replayed| Measured {
         totals: replayed.totals,
         cost: replayed.dollars.filter(|_| is_priced).unwrap_or(replayed.cost),
@@ -257,14 +258,15 @@ fn page(
                 page.tables.push((caption, reproduced(&replayed.reproduced)));
             }
         }
-        // Which messages its own agent left is no matter of a ladder.
-        for (replayed, budget) in runs.iter().filter(|(replayed, _)| replayed.ladder != OWN) {
+        for (replayed, budget) in runs {
             let recorded = sessions[at].recorded.conversation();
             let config = &ladders[0].1;
             let counter = config.token_counter(sessions[at].document.model().as_deref());
             let keys = vec![replayed.session.clone(), replays::stem(&replayed.ladder)];
             let figures = replayed.figures();
-            page.walks.add(keys, recorded, &*counter, (&replayed.run, budget), figures);
+            let is_own = replayed.ladder == OWN;
+            let went = Went { run: &replayed.run, budget, is_own };
+            page.walks.add(keys, recorded, &*counter, went, figures);
         }
     }
     page.walks.cut();

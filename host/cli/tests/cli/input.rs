@@ -182,6 +182,23 @@ fn several_conversations_are_chosen_from() {
     error: `two.json`: the input holds 2 conversations (tau2 simulations); choose one with `--pick`, from 0 to 1
     ");
     assert!(place.brute("count two.json --pick 1").out.contains("two"));
+    // Where several files can be named, one has to be.
+    insta::assert_snapshot!(place.brute("replay two.json").said(), @"
+    exit 3
+    error: `two.json`: the input holds 2 conversations (tau2 simulations); choose one with `--pick`, from 0 to 1
+    ");
+    for line in ["replay --window 8k", "orderings --room 8k", "advise --room 8k"] {
+        let ended = place.brute(&format!("{line} two.json --pick 1 --model gpt-4o --json"));
+        assert_eq!(ended.code, Some(0), "{line}: {}", ended.err);
+    }
+    insta::assert_snapshot!(place.brute("orderings two.json two.json --pick 1").said(), @"
+    exit 2
+    error: `--pick` chooses in one file: name that file, and no other
+    ");
+    insta::assert_snapshot!(place.brute("replay . --pick 1").said(), @"
+    exit 2
+    error: `--pick` chooses in one file: name that file, and no other
+    ");
 }
 
 #[test]

@@ -81,7 +81,21 @@ fn what_the_log_says_was_before_a_compaction_is_found_again() {
     assert_eq!(own["totals"]["compactions"], 1);
     assert!(own["totals"]["sent"].as_u64() < nothing["totals"]["sent"].as_u64());
 
-    let ended = place.brute("replay log.jsonl");
+    let ended = place.brute("replay log.jsonl --html page.html");
+    let page = place.read("page.html");
+    let (_, data) = page.split_once("id=\"data\">").expect("data");
+    let (data, _) = data.split_once("</script>").expect("its end");
+    let walks = serde_json::from_str::<Value>(data).expect("JSON")["walks"].clone();
+    let walk =
+        walks["walks"].as_array().and_then(|walks| walks.iter().find(|walk| walk["own"] == true));
+    let walk = walk.expect("what its own agent did");
+    assert_eq!((&walk["due"], &walk["target"]), (&Value::Null, &Value::Null));
+    let step = &walk["compactions"][0];
+    // Forty messages, of which the summary stands for all but the newest two.
+    assert_eq!(step["changed"], json!([[0, 37, 3, null, 0]]), "{step}");
+    let summary = walks["texts"][0]["text"].as_str().expect("a text");
+    assert!(summary.contains("Twenty questions and their answers."), "{summary}");
+    assert!(!step["words"].as_str().expect("words").contains("target"), "{step}");
     for words in ["its own agent", "by its reports", "+0.0 %"] {
         assert!(ended.out.contains(words), "{words}: {}", ended.out);
     }

@@ -27,7 +27,7 @@ pub(super) struct Proposal<'s> {
 
 impl<'s> Proposal<'s> {
     pub(super) fn of(search: &'s Search<'s>, config: &'s Config, args: &'s Advise) -> Self {
-        Self { search, config, args, advice: search.measured.advice() }
+        Self { search, config, args, advice: search.advice() }
     }
 
     fn chosen(&self) -> Measured {
@@ -51,7 +51,7 @@ impl<'s> Proposal<'s> {
             text.push_str("#\n");
         }
         text.push_str(&comment("Over all sessions and rooms:"));
-        for line in self.figures().text().lines() {
+        for line in self.figures().text_in(COLUMNS).lines() {
             text.push_str(format!("#   {line}").trim_end());
             text.push('\n');
         }
@@ -293,6 +293,7 @@ impl<'s> Proposal<'s> {
             title: "A ladder for these sessions".to_owned(),
             lead: self.head(),
             trade: trade.collect(),
+            is_priced: self.search.is_priced(),
             tables: vec![
                 ("Over all sessions".to_owned(), self.figures()),
                 ("What each session gains".to_owned(), gains),

@@ -51,7 +51,7 @@ impl<'a> Log<'a> {
         let line = format!("from the log of an agent ({}, {records}): {shown_part}", self.kind);
         let mut text = format!("{}\n", styled(DIM, &wrapped(&line, 0)));
         if !self.compactions.is_empty() {
-            text.push_str(&format!("\n{}\n", style::lines(&self.table())));
+            text.push_str(&format!("\n{}\n", self.table()));
         }
         if !self.skipped.is_empty() {
             text.push_str(&format!("\n{}\n", styled(HEAD, "passed over")));
@@ -74,14 +74,14 @@ impl<'a> Log<'a> {
         text
     }
 
-    fn table(&self) -> comfy_table::Table {
+    fn table(&self) -> String {
         let header =
             ["compaction", "line", "at message", "tokens before", "replaced", "by", "left"];
-        let mut table = style::table(&header, &[0, 1, 2, 3, 4]);
+        let mut rows: Vec<Vec<String>> = Vec::new();
         for (index, compaction) in self.compactions.iter().enumerate() {
             let Compaction { at, line, tokens_before, replaced, trigger, left, .. } = compaction;
             let or_blank = |value: Option<u64>| value.map_or_else(String::new, number);
-            table.add_row([
+            rows.push(vec![
                 (index + 1).to_string(),
                 number(*line as u64),
                 at.map_or_else(|| "before".to_owned(), |at| format!("#{at}")),
@@ -98,6 +98,6 @@ impl<'a> Log<'a> {
                 },
             ]);
         }
-        table
+        style::table(&header, &rows, 1, 0..5, style::columns())
     }
 }
