@@ -185,6 +185,7 @@ impl Outline {
 
     /// The outline that was taken apart by a host: each message with the call that its result answers and
     /// the step that it belongs to.
+    #[cfg(feature = "plugins")]
     pub(crate) fn of_pieces(
         instructions: Range<usize>,
         turns: Vec<Turn>,

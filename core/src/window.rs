@@ -109,6 +109,7 @@ impl<'a> Window<'a> {
     }
 
     /// A window on the messages that a host lends.
+    #[cfg_attr(not(feature = "plugins"), expect(dead_code, reason = "only plugins are lent any"))]
     pub(crate) fn lent(lent: &'a Lent<'a>) -> Self {
         Self { source: Source::Lent(lent), sizes: lent.sizes() }
     }

@@ -4,6 +4,17 @@
 //! [`formats::Document`] reads it, [`ladder::Compactor`] makes it fit, the document writes it back.
 //! [`config::Config`] says how, [`tokens`] and [`models`] how large things are, and [`truncation`]
 //! caps tool results before they get that far. An [`archive::Archive`] keeps what a compaction gave up.
+//!
+//! # Features
+//!
+//! Both are on by default, and half of what is built is for them. With neither, this crate and all that it needs are 80
+//! crates (`cargo tree -e normal,build`) instead of 175.
+//!
+//! * `servers`: the summarizers `openai` and `anthropic`, with an HTTP client and TLS. Whoever brings a summarizer of
+//!   their own, or takes `command` or `extract`, needs none of it. Without it, a `brute.toml` that names a server is
+//!   read and checked, and refused with an error that says so.
+//! * `plugins`: layers from dynamic libraries. Without it, the libraries that a `brute.toml` names are not opened, and
+//!   told of as refused.
 
 pub mod archive;
 pub mod config;

@@ -7,7 +7,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Result, codegen, fuzz, mock_server, model_server, project, tidy};
+use crate::{
+    Result, codegen, first_look, fuzz, mock_server, model_server, orderings, project, tidy,
+};
 
 /// A step of the run.
 struct Step {
@@ -53,7 +55,8 @@ impl Work {
 }
 
 /// The steps. `build` builds what ships, with the features that ship, and `codegen` runs the `brute` that it made;
-/// `test` builds with all features, as `clippy` checked them. Nothing builds in release mode.
+/// `test` builds with all features, as `clippy` checked them; `first` builds and runs the small `brute` that `lean`
+/// checked. Nothing builds in release mode.
 static STEPS: &[Step] = &[
     Step { name: "fmt", work: Work::Cargo { args: &["fmt", "--all", "--check"], env: &[] } },
     Step { name: "tidy", work: Work::Verb { name: "tidy", args: &[], run: tidy::run } },
@@ -72,6 +75,26 @@ static STEPS: &[Step] = &[
             env: &[],
         },
     },
+    // Without the features that are on by default, as who needs neither servers nor plugins builds it.
+    Step {
+        name: "lean",
+        work: Work::Cargo {
+            args: &[
+                "clippy",
+                "--package",
+                "brute-cli",
+                "--package",
+                "brute-host",
+                "--no-default-features",
+                "--profile",
+                "quick",
+                "--",
+                "-D",
+                "warnings",
+            ],
+            env: &[],
+        },
+    },
     Step {
         name: "doc",
         work: Work::Cargo {
@@ -83,6 +106,10 @@ static STEPS: &[Step] = &[
     Step {
         name: "codegen",
         work: Work::Verb { name: "codegen", args: &["--check"], run: codegen::run },
+    },
+    Step {
+        name: "first",
+        work: Work::Verb { name: "orderings", args: &[first_look::OPTION], run: orderings::run },
     },
     Step {
         name: "contract",

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &[String]) -> Result {
         _ => return Err("usage: cargo xtask codegen [--check]".to_owned()),
     };
     let root = project::root();
-    let brute = project::build_brute(false)?;
+    let brute = project::build_brute(&[])?;
     let mut stale = false;
     for generator in GENERATORS {
         let wanted = generate(&brute, &root, generator)?;

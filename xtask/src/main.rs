@@ -8,6 +8,7 @@
 mod bench;
 mod ci;
 mod codegen;
+mod first_look;
 mod folders;
 mod fuzz;
 mod metadata;
@@ -86,7 +87,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "orderings",
-        usage: "[SESSION|DIR]… [OPTION]…",
+        usage: "[SESSION|DIR]… [--first-look | OPTION…]",
         summary: "show what each order of a ladder does to the sessions that ship, or to those that are named",
         run: orderings::run,
     },

@@ -5,9 +5,17 @@ use std::process::{Command, ExitCode};
 
 use serde_json::Value;
 
-use crate::{Result, metadata, plugins, project};
+use crate::{Result, first_look, metadata, plugins, project};
 
-const USAGE: &str = "usage: cargo xtask orderings [SESSION|DIR]… [options of `brute orderings`]";
+const USAGE: &str = "\
+usage: cargo xtask orderings [SESSION|DIR]… [options of `brute orderings`]
+       cargo xtask orderings --first-look [SESSION|DIR]… [--ladder FILE]
+
+Builds all plugins and a release `brute`, and runs `brute orderings` with them: with the sessions in
+`examples/sessions` and the ladder `xtask/src/orderings.toml`, where none are named. On a clone where these are not
+built yet, which takes minutes, a small `brute` is built first, in less than one, and shows a first table on
+standard error: without plugins (rungs that need one are left out and named), at one size, tokens estimated. There is no
+first table with options beside `--ladder`. `--first-look` shows the first table alone, at any time.";
 
 /// The ladder where none is named.
 const LADDER: &str = "xtask/src/orderings.toml";
@@ -16,7 +24,7 @@ const LADDER: &str = "xtask/src/orderings.toml";
 const SESSIONS: &str = "examples/sessions";
 
 /// What `brute orderings` is called with, beside the plugins.
-fn arguments(args: &[String]) -> Vec<String> {
+pub(crate) fn arguments(args: &[String]) -> Vec<String> {
     let mut arguments = args.to_vec();
     let is_named = |option: &str| args.iter().any(|arg| arg.split('=').next() == Some(option));
     if !is_named("--ladder") {
@@ -35,10 +43,16 @@ pub(crate) fn run(args: &[String]) -> Result {
         println!("{USAGE}");
         return Ok(ExitCode::SUCCESS);
     }
-    plugins::run(&["--release".to_owned()])?;
+    if args.iter().any(|arg| arg == first_look::OPTION) {
+        return first_look::alone(args);
+    }
     let root = project::root();
-    let folder = metadata::workspace(&root)?.target.join("plugins");
-    let brute = project::build_brute(true)?;
+    let target = metadata::workspace(&root)?.target;
+    if first_look::is_due(&target) {
+        first_look::show(args);
+    }
+    let (_, folder) = plugins::make(true, None)?;
+    let brute = project::build_brute(&["--release"])?;
     let path = Value::from(vec![folder.to_string_lossy()]);
     let mut command = Command::new(brute);
     command

@@ -39,7 +39,19 @@ impl Options {
 
 /// Builds every plugin of the workspace, puts the libraries into a folder, and prints where each is.
 pub(crate) fn run(args: &[String]) -> Result {
-    let options = Options::read(args)?;
+    let Options { release, out } = Options::read(args)?;
+    let (libraries, out) = make(release, out)?;
+    for library in libraries {
+        println!("{}", library.display());
+    }
+    let out = fs::canonicalize(&out).unwrap_or(out);
+    let list = Value::from(vec![out.to_string_lossy()]);
+    eprintln!("for one run: brute … --set 'plugins.path={list}' --trust-plugins {}", out.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds every plugin of the workspace and puts the libraries into a folder; where each is, and the folder.
+pub(crate) fn make(release: bool, out: Option<PathBuf>) -> Result<(Vec<PathBuf>, PathBuf)> {
     let root = project::root();
     let workspace = metadata::workspace(&root)?;
     let plugins: Vec<&Package> =
@@ -48,17 +60,12 @@ pub(crate) fn run(args: &[String]) -> Result {
         return Err("there are no plugins in `plugins/`; `cargo xtask new-plugin NAME` makes one"
             .to_owned());
     }
-    let built = build(&root, &plugins, options.release)?;
-    let out = options.out.unwrap_or_else(|| workspace.target.join("plugins"));
+    let built = build(&root, &plugins, release)?;
+    let out = out.unwrap_or_else(|| workspace.target.join("plugins"));
     fs::create_dir_all(&out)
         .map_err(|error| format!("could not make the folder `{}`: {error}", out.display()))?;
-    for library in built {
-        println!("{}", install(&library, &out)?.display());
-    }
-    let out = fs::canonicalize(&out).unwrap_or(out);
-    let list = Value::from(vec![out.to_string_lossy()]);
-    eprintln!("for one run: brute … --set 'plugins.path={list}' --trust-plugins {}", out.display());
-    Ok(ExitCode::SUCCESS)
+    let installed = built.iter().map(|library| install(library, &out)).collect::<Result<_>>()?;
+    Ok((installed, out))
 }
 
 /// Whether a crate is a plugin that people use; the fixtures of the tests are not.

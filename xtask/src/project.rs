@@ -50,7 +50,7 @@ pub(crate) fn shown(command: &Command) -> String {
     line
 }
 
-/// Builds `brute` and says where it is.
+/// Builds `brute`, with these options of `cargo build`, and says where it is.
 ///
 /// Cargo names the file itself, so target folders and build targets from the environment or a configuration are
 /// followed.
@@ -58,12 +58,9 @@ pub(crate) fn shown(command: &Command) -> String {
 /// # Errors
 ///
 /// The build failed (the compiler has then said why on standard error), or it made no such binary.
-pub(crate) fn build_brute(release: bool) -> Result<PathBuf> {
+pub(crate) fn build_brute(options: &[&str]) -> Result<PathBuf> {
     let mut command = cargo();
-    command.args(["build", "--package", "brute-cli", "--bin", "brute"]);
-    if release {
-        command.arg("--release");
-    }
+    command.args(["build", "--package", "brute-cli", "--bin", "brute"]).args(options);
     let line = shown(&command);
     command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let output = command.output().map_err(|error| format!("could not start {line}: {error}"))?;

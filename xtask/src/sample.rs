@@ -23,7 +23,7 @@ pub(crate) fn run(args: &[String]) -> Result {
     };
     // Shown, and passed, as one would type it at the root.
     let session = session.strip_prefix(&root).unwrap_or(&session);
-    let brute = project::build_brute(true)?;
+    let brute = project::build_brute(&["--release"])?;
     fs::create_dir_all(root.join("target"))
         .map_err(|error| format!("could not make the folder of `{RESULT}`: {error}"))?;
 

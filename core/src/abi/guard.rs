@@ -1,9 +1,10 @@
 //! Panics stop here: none may cross the boundary.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
+
+use super::panic_message;
 
 thread_local! {
     static WATCHES: Cell<bool> = const { Cell::new(false) };
@@ -45,12 +46,6 @@ pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
         std::mem::forget(payload);
         said
     })
-}
-
-/// What a panic says, by its payload.
-pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }
 
 #[cfg(test)]

@@ -27,36 +27,59 @@
 //! The number is compared first. Behind it, `abi_stable` compares the layout of every type and the
 //! version of this crate: while that is 0.x, plugins are built against the same minor version.
 
-#![expect(unsafe_code, reason = "dynamic libraries: the boundary itself")]
+#![cfg_attr(
+    feature = "plugins",
+    expect(unsafe_code, reason = "dynamic libraries: the boundary itself")
+)]
 
+#[cfg(not(feature = "plugins"))]
+mod absent;
+#[cfg(feature = "plugins")]
 mod convert;
+#[cfg(feature = "plugins")]
 mod guard;
+#[cfg(feature = "plugins")]
 mod lend;
+#[cfg(feature = "plugins")]
 mod library;
 mod manifest;
+#[cfg(feature = "plugins")]
 mod plugin;
+#[cfg(feature = "plugins")]
 #[expect(unreachable_pub, non_local_definitions, reason = "what the derives of `abi_stable` make")]
 mod raw;
 #[cfg(test)]
+#[cfg(feature = "plugins")]
 mod tests;
 
-pub use guard::panic_message;
+use std::any::Any;
+
+#[cfg(feature = "plugins")]
 pub use library::{BuildFailure, Exported, Header, Library, Mismatch, PluginLayer};
 pub use manifest::{MANIFEST_SYMBOL, Manifest, ManifestError, StrategyManifest};
 
-pub(crate) use lend::{Lent, LentMessage};
-pub(crate) use raw::RawPart;
+#[cfg(not(feature = "plugins"))]
+pub(crate) use absent::{Lent, LentMessage, RawPart};
+#[cfg(feature = "plugins")]
+pub(crate) use {
+    lend::{Lent, LentMessage},
+    raw::RawPart,
+};
 
 /// For [`export_plugin!`](crate::export_plugin) alone.
+#[cfg(feature = "plugins")]
 #[doc(hidden)]
 pub use {
     abi_stable::library::{
         __call_root_module_loader, CheckTypeLayout, LibHeader, RootModuleResult,
     },
-    manifest::{Entry, manifest, manifest_len},
     plugin::{exported, plugin},
     raw::PluginRef,
 };
+
+/// For the same.
+#[doc(hidden)]
+pub use manifest::{Entry, manifest, manifest_len};
 
 /// The number of this ABI. A host loads plugins of the same number.
 pub const VERSION: u32 = match u32::from_str_radix(VERSION_TEXT, 10) {
@@ -68,3 +91,9 @@ const VERSION_TEXT: &str = "2";
 
 /// The symbol that a plugin exports its [`Header`] under; `abi_stable` chose it.
 pub const HEADER_SYMBOL: &str = "_1as_0lib_1header_0root_bmodule_bloader";
+
+/// What a panic says, by its payload.
+pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}

@@ -6,16 +6,16 @@ pub(crate) use formats::{Convert, Pick, Reading, Repair};
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use brute_host::quantity::{QuantityError, Span};
-use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use self::formats::formats;
 use crate::verbs::advise::Advise;
 use crate::verbs::init::Init;
 use crate::verbs::orderings::Orderings;
+#[cfg(feature = "plugins")]
+use crate::verbs::plugins::Plugins;
 use crate::verbs::replay::Replay;
 
 /// Keeps an agent's conversation within the model's window.
@@ -52,6 +52,10 @@ pub(crate) struct Global {
     /// Say less: no progress, no notes on standard error
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+
+    /// Whether rungs of layers that are not known here are left out; the verbs that can do that say so.
+    #[arg(skip)]
+    pub(crate) known_only: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -82,6 +86,7 @@ pub(crate) enum Verb {
     Layers(Layers),
     /// Find, look at, trust and test layers in dynamic libraries
     #[command(subcommand)]
+    #[cfg(feature = "plugins")]
     Plugins(Plugins),
     /// Show the configuration, or what one key means
     Config(Config),
@@ -96,66 +101,6 @@ pub(crate) enum Verb {
     },
     /// Print a manual page (roff), or write all of them
     Man(Man),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Plugins {
-    /// List the plugins that `[plugins] path` leads to, and why some are not loaded
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show what a library says of itself; none of its code runs
-    Inspect {
-        /// The library
-        file: PathBuf,
-
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Let a library run with your rights, as long as its bytes stay what they are
-    Trust {
-        /// The libraries
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
-    },
-    /// Take that back
-    Untrust {
-        /// The libraries
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
-    },
-    /// Try the layers of a library on made-up conversations; this runs its code
-    Test(PluginTest),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PluginTest {
-    /// The library
-    pub(crate) file: PathBuf,
-
-    /// Only this layer
-    #[arg(long, value_name = "NAME")]
-    pub(crate) layer: Option<String>,
-
-    /// An option of the layer, e.g. keep-steps=1 (may be repeated)
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) option: Vec<String>,
-
-    /// How many conversations
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
-    pub(crate) cases: u32,
-
-    /// How long each law may take on each conversation
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = some_time)]
-    pub(crate) timeout: Span,
-}
-
-fn some_time(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse().map_err(|error: QuantityError| error.to_string())?;
-    (!Duration::from(span).is_zero()).then_some(span).ok_or_else(|| "it leaves no time".to_owned())
 }
 
 /// Which conversation, and how to read it.

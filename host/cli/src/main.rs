@@ -60,6 +60,7 @@ fn run(cli: &Cli) -> Done {
         Verb::Truncate(args) => verbs::truncate::run(&cli.global, args),
         Verb::Check(args) => verbs::check::run(&cli.global, args),
         Verb::Layers(args) => verbs::layers::run(&cli.global, args),
+        #[cfg(feature = "plugins")]
         Verb::Plugins(args) => verbs::plugins::run(&cli.global, args),
         Verb::Config(args) => verbs::config::run(&cli.global, args),
         Verb::Schema => verbs::config::schema(&cli.global),

@@ -103,6 +103,7 @@ fn read_with(global: &Global, own_summarizer: bool) -> Result<(Sources, config::
         places.read(&cwd).map_err(|errors| Failure::configuration(errors.to_string()))?;
     sources.set.clone_from(&global.set);
     sources.own_summarizer = own_summarizer;
+    sources.known_only = global.known_only;
     let variable = std::env::var_os(TRUST_VARIABLE).unwrap_or_default();
     let named: Vec<PathBuf> =
         std::env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()).collect();

@@ -31,6 +31,8 @@ pub(super) struct Checker<'a> {
     pub plugins: &'a Plugins,
     pub fields: &'a [Field],
     pub rung: &'a [Field],
+    /// Whether rungs of layers that are not known are left out.
+    pub known_only: bool,
     pub diagnostics: &'a mut Vec<Diagnostic>,
 }
 
@@ -83,8 +85,14 @@ impl Checker<'_> {
                 Some(kind) => kind,
                 None => {
                     let (message, help) = self.plugins.no_layer(self.layers, name);
-                    let diagnostic = Diagnostic::error(message, format!("{path}.layer"));
-                    self.diagnostics.push(layer.at_value(diagnostic.help(help)));
+                    let key = format!("{path}.layer");
+                    let diagnostic = match self.known_only {
+                        true => {
+                            Diagnostic::warning(format!("{message}: its rung is left out"), key)
+                        }
+                        false => Diagnostic::error(message, key).help(help),
+                    };
+                    self.diagnostics.push(layer.at_value(diagnostic));
                     self.own_keys(rung, &own, &path);
                     return false;
                 }

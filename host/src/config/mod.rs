@@ -68,6 +68,8 @@ pub struct Sources {
     pub set: Vec<String>,
     /// Whether the program brings a summarizer of its own, so that none has to be configured.
     pub own_summarizer: bool,
+    /// Whether a rung whose layer is not known here is left out, with a warning. Otherwise it is an error.
+    pub known_only: bool,
     /// Which plugins may be loaded. It is the user's word: no text here has a say in it.
     pub trust: Trust,
     /// Why the user's word on plugins could not be read, which is told where a plugin would have needed it.

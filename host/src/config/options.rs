@@ -31,8 +31,9 @@ pub fn layer_options(
         // What the parser made up to get past an error is not worth another one.
         if diagnostics.len() == before {
             let (plugins, fields, rung) = (&Plugins::default(), fields(), rung_fields());
-            let diagnostics = &mut diagnostics;
-            Checker { layers, plugins, fields, rung, diagnostics }.options(&mut node, kind);
+            let (known_only, diagnostics) = (false, &mut diagnostics);
+            Checker { layers, plugins, fields, rung, known_only, diagnostics }
+                .options(&mut node, kind);
             options.merge(node);
         }
     }

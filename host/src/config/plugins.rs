@@ -36,6 +36,7 @@ impl Loader {
             layers: layers.clone(),
             plugins: Plugins::find(&paths, &sources.trust),
             own_summarizer: sources.own_summarizer,
+            known_only: sources.known_only,
             diagnostics: Vec::new(),
         };
         for plugin in &mut loader.plugins.files {

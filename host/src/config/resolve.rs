@@ -68,6 +68,7 @@ pub(super) struct Loader {
     pub(super) layers: Layers,
     pub(super) plugins: Plugins,
     pub(super) own_summarizer: bool,
+    pub(super) known_only: bool,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -112,6 +113,7 @@ impl Loader {
             plugins: &self.plugins,
             fields: fields(),
             rung: rung_fields(),
+            known_only: self.known_only,
             diagnostics: &mut self.diagnostics,
         };
         checker.document(tree);

@@ -38,6 +38,7 @@ impl Config {
                 let help = "set it to the key where brute is to summarize; without it, the server is not asked";
                 warn("api-key-env", message, help.to_owned());
             }
+            #[cfg(feature = "servers")]
             if let Some(host) = server.open_host() {
                 let message = format!(
                     "the key in `{variable}` and the conversation go to `{host}` unencrypted"

@@ -45,7 +45,7 @@ use std::time::Duration;
 use brute_core::{Configure, OptionsError, Strategy};
 use serde_json::Value;
 
-use crate::{limit, plugins};
+use crate::limit;
 pub(crate) use brute_core::schema_of;
 pub(crate) use nearest::kebab;
 pub use nearest::{Candidates, nearest};
@@ -144,8 +144,9 @@ impl LayerKind {
     }
 
     /// The same kind, from the library at `path`.
+    #[cfg(any(test, feature = "plugins"))]
     pub(crate) fn in_library(self, path: &Path) -> Self {
-        Self { plugin: Some(path.into()), limit: Some(plugins::TIME_LIMIT), ..self }
+        Self { plugin: Some(path.into()), limit: Some(crate::plugins::TIME_LIMIT), ..self }
     }
 
     /// The same kind, with another limit of time for what is not of this program.

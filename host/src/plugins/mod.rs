@@ -21,6 +21,11 @@
 //! ```
 
 mod file;
+#[cfg(feature = "plugins")]
+mod image;
+#[cfg(feature = "plugins")]
+mod kinds;
+#[cfg(feature = "plugins")]
 mod load;
 mod trust;
 
@@ -30,15 +35,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use brute_core::Strategy;
-use brute_core::abi::{BuildFailure, Exported, StrategyManifest};
-
-use crate::layers::{BuildError, LayerKind, Layers};
-use crate::limit::within;
+use crate::layers::{LayerKind, Layers};
 use crate::shown::{shell_word, shown};
 use crate::system::words_of;
 
 pub use file::{Digest, FileError, PluginFile};
+#[cfg(feature = "plugins")]
 pub use load::LoadError;
 pub use trust::{TRUST_FILE_NAME, TRUST_VARIABLE, Trust, TrustError, Verdict};
 
@@ -103,11 +105,12 @@ pub struct PluginError {
 ///
 /// # Errors
 /// If it is no plugin, or none for this program.
+#[cfg(feature = "plugins")]
 pub fn load_file(path: impl AsRef<Path>) -> Result<Vec<LayerKind>, PluginError> {
     let path = path.as_ref();
     let failed = |reason, report| PluginError { path: path.to_owned(), reason, report };
     let file = PluginFile::read(path).map_err(|error| failed(error.to_string(), String::new()))?;
-    match open(&file) {
+    match kinds::open(&file) {
         Status::Refused { reason, report } => Err(failed(reason, report)),
         Status::Loaded(kinds) => Ok(kinds),
         Status::Copy { .. } | Status::Untrusted(_) | Status::Clashing { .. } => Ok(Vec::new()),
@@ -140,6 +143,13 @@ impl Plugins {
         plugins
     }
 
+    #[cfg(not(feature = "plugins"))]
+    fn look(&mut self, path: &Path, listed: usize, _: &Trust) {
+        let status = Status::Refused { reason: NO_PLUGINS.to_owned(), report: String::new() };
+        self.files.push(Plugin { path: path.to_owned(), listed, file: None, status });
+    }
+
+    #[cfg(feature = "plugins")]
     fn look(&mut self, path: &Path, listed: usize, trust: &Trust) {
         let (path, file, status) = match PluginFile::read(path) {
             Err(error) => {
@@ -154,7 +164,7 @@ impl Plugins {
                         Status::Untrusted(verdict)
                     }
                     (Some(of), Verdict::Trusted) => Status::Copy { of },
-                    (None, Verdict::Trusted) => open(&file),
+                    (None, Verdict::Trusted) => kinds::open(&file),
                 };
                 (file.path.clone(), Some(file), status)
             }
@@ -162,6 +172,7 @@ impl Plugins {
         self.files.push(Plugin { path, listed, file, status });
     }
 
+    #[cfg(feature = "plugins")]
     fn loaded_copy(&self, file: &PluginFile) -> Option<PathBuf> {
         let same = |plugin: &&Plugin| {
             matches!(plugin.status, Status::Loaded(_))
@@ -248,51 +259,6 @@ fn libraries(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Runs the library's code for the first time.
-fn open(file: &PluginFile) -> Status {
-    let library = match load::load(file) {
-        Ok(library) => library,
-        Err(error) => {
-            let reason = error.to_string();
-            let report = match error {
-                LoadError::Mismatch { report, .. } => report,
-                _ => String::new(),
-            };
-            return Status::Refused { reason, report };
-        }
-    };
-    let strategies = library.strategies().zip(&file.manifest.strategies);
-    let kinds = strategies.map(|(exported, said)| kind(exported, said, file));
-    match kinds.collect::<Result<_, _>>() {
-        Ok(kinds) => Status::Loaded(kinds),
-        Err(reason) => Status::Refused { reason, report: String::new() },
-    }
-}
-
-fn kind(
-    exported: Exported,
-    said: &StrategyManifest,
-    file: &PluginFile,
-) -> Result<LayerKind, String> {
-    let failed = |error: String| format!("the schema of `{}`: {error}", said.name);
-    let schema = within(TIME_LIMIT, move || exported.schema()).map_err(failed)?;
-    let schema = schema.map_err(|failure| failed(failure.message))?;
-    let schema = serde_json::from_str(&schema).map_err(|error| failed(error.to_string()))?;
-    let (name, summary, version) = (&said.name, &said.summary, &said.version);
-    let build = move |options: serde_json::Value| {
-        let layer = exported.build(&options.to_string()).map_err(BuildError::from)?;
-        Ok(Box::new(layer) as Box<dyn Strategy>)
-    };
-    let kind = LayerKind::new(name, summary, version, said.needs_summarizer, schema, build);
-    Ok(kind.in_library(&file.path))
-}
-
-impl From<BuildFailure> for BuildError {
-    fn from(failure: BuildFailure) -> Self {
-        match failure.option {
-            Some(option) => Self::Option { option, message: failure.message },
-            None if failure.panicked => Self::Failed(failure.message),
-            None => Self::Form(failure.message),
-        }
-    }
-}
+/// What every library is told that a build without them is pointed to.
+#[cfg(not(feature = "plugins"))]
+const NO_PLUGINS: &str = "this build of brute loads no plugins: build it with the feature `plugins`, which is on by default";

@@ -11,7 +11,9 @@ mod extract;
 mod fallback;
 mod options;
 mod recording;
+#[cfg(feature = "servers")]
 mod server;
+mod server_options;
 
 use std::pin::Pin;
 
@@ -22,8 +24,8 @@ pub use command::{Command, CommandOptions};
 pub use extract::{Extract, ExtractOptions};
 pub use options::SummarizerOptions;
 pub use recording::{Difference, Recorder, RecordingError, Replay};
-pub use server::ServerOptions;
-pub(crate) use server::is_variable;
+pub use server_options::ServerOptions;
+pub(crate) use server_options::is_variable;
 
 /// No summary is as long as this, in bytes; whoever writes more does something else.
 const MOST_OUTPUT: usize = 1 << 20;

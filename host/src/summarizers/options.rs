@@ -9,12 +9,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fallback::InOrder;
-use super::server::{Interface, Server, ServerOptions};
+#[cfg(feature = "servers")]
+use super::server::{Interface, Server};
 use super::{
-    BoxFuture, BudgetOptions, Command, CommandOptions, Extract, ExtractOptions, Summarizer, Watcher,
+    BoxFuture, BudgetOptions, Command, CommandOptions, Extract, ExtractOptions, ServerOptions,
+    Summarizer, Watcher,
 };
 use crate::models::ModelTable;
 use crate::truncation::sequences::plain;
+
+/// What a build that asks no servers says to those that are to be asked.
+#[cfg(not(feature = "servers"))]
+const NO_SERVERS: &str = "this build of brute asks no servers: build it with the feature `servers`, which is on by \
+                          default, or choose the backend `command` or `extract`";
 
 /// Who writes summaries. Without this section nobody does, and the `summarize` layer declines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,19 +61,28 @@ impl SummarizerOptions {
     /// but newline and tab.
     ///
     /// # Errors
-    /// If an option is out of range.
+    /// If an option is out of range, or a server is to be asked by a build without the feature `servers`.
     pub fn build(
         &self,
         counter: Arc<dyn TokenCounter>,
         models: &ModelTable,
     ) -> Result<Arc<dyn Summarizer>, OptionsError> {
         self.budget().check()?;
-        let server = |interface, options: &ServerOptions| {
-            Server::build(interface, options.clone(), models).map(|server| Arc::new(Plain(server)))
-        };
         Ok(match self {
-            Self::Openai(options) => server(Interface::Openai, options)?,
-            Self::Anthropic(options) => server(Interface::Anthropic, options)?,
+            #[cfg(feature = "servers")]
+            Self::Openai(options) => {
+                Arc::new(Plain(Server::build(Interface::Openai, options.clone(), models)?))
+            }
+            #[cfg(feature = "servers")]
+            Self::Anthropic(options) => {
+                Arc::new(Plain(Server::build(Interface::Anthropic, options.clone(), models)?))
+            }
+            #[cfg(not(feature = "servers"))]
+            Self::Openai(options) | Self::Anthropic(options) => {
+                options.check()?;
+                options.limit(models)?;
+                return Err(OptionsError { option: "backend", message: NO_SERVERS.into() });
+            }
             Self::Command(options) => Arc::new(Plain(Command::build(options.clone())?)),
             Self::Extract(ExtractOptions { .. }) => Arc::new(Plain(Extract::new(counter))),
         })
@@ -148,6 +164,27 @@ mod tests {
             assert_eq!(built.name(), name);
             let written = toml::to_string(&options).unwrap();
             assert_eq!(read(&written), Ok(options));
+        }
+    }
+
+    #[test]
+    fn servers_are_asked_by_a_build_that_has_the_feature() {
+        let built = |text: &str| {
+            let options = read(text).unwrap();
+            let built = options.build(Arc::new(Approximate), &ModelTable::shipped());
+            built.map(|built| built.name().to_owned()).map_err(|error| error.option)
+        };
+        for backend in ["openai", "anthropic"] {
+            let text = format!(
+                "backend = \"{backend}\"\nbase-url = \"https://api.example.com/v1\"\nmodel = \"gpt-4o\""
+            );
+            let expected = match cfg!(feature = "servers") {
+                true => Ok(backend.to_owned()),
+                false => Err("backend"),
+            };
+            assert_eq!(built(&text), expected);
+            // What is wrong in itself is told first.
+            assert_eq!(built(&format!("{text}\nretries = 11")), Err("retries"));
         }
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod init;
 pub(crate) mod layers;
 pub(crate) mod man;
 pub(crate) mod orderings;
+#[cfg(feature = "plugins")]
 pub(crate) mod plugins;
 pub(crate) mod repair;
 pub(crate) mod replay;

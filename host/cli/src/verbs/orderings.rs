@@ -42,6 +42,11 @@ pub(crate) struct Orderings {
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) ladder: Option<PathBuf>,
 
+    /// Leave out rungs whose layers are not known here, such as those of plugins that were not built;
+    /// otherwise they are an error
+    #[arg(long)]
+    pub(crate) known_only: bool,
+
     /// Room for requests to try, the reserve not counted: shares of each session's size, or tokens
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', default_values = ["25%", "50%", "75%"], value_parser = amount)]
     pub(crate) room: Vec<Amount>,
@@ -67,7 +72,11 @@ pub(super) fn amount(text: &str) -> Result<Amount, String> {
 }
 
 pub(crate) fn run(global: &Global, args: &Orderings) -> Done {
-    let global = Global { config: args.ladder.clone().or(global.config.clone()), ..global.clone() };
+    let global = Global {
+        config: args.ladder.clone().or(global.config.clone()),
+        known_only: args.known_only,
+        ..global.clone()
+    };
     let (config, toml) = replays::config(&global, &args.replaying, global.config.as_deref())?;
     let laws = args.check.as_deref().map(order_laws).transpose()?;
     let sessions = replays::sessions(&global, &config, &args.replaying)?;

@@ -9,12 +9,47 @@ use brute_core::abi::Manifest;
 use brute_host::config::{Diagnostic, Severity};
 use brute_host::plugins::{Plugin, PluginFile, Status, Trust, Verdict};
 use brute_host::shown::shown;
+use clap::Subcommand;
 use serde::Serialize;
 
-use crate::args::{Global, Plugins};
+use self::test::PluginTest;
+use crate::args::Global;
 use crate::exit::{Done, Exit, Failure};
 use crate::style::{BAD, DIM, GOOD, HEAD, WARN, styled};
 use crate::{output, setup, warnings};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Plugins {
+    /// List the plugins that `[plugins] path` leads to, and why some are not loaded
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a library says of itself; none of its code runs
+    Inspect {
+        /// The library
+        file: PathBuf,
+
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a library run with your rights, as long as its bytes stay what they are
+    Trust {
+        /// The libraries
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Take that back
+    Untrust {
+        /// The libraries
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Try the layers of a library on made-up conversations; this runs its code
+    Test(PluginTest),
+}
 
 pub(crate) fn run(global: &Global, args: &Plugins) -> Done {
     match args {

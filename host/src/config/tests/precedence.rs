@@ -74,6 +74,29 @@ fn a_summarizer_brings_summarize_into_the_default_ladder() {
 }
 
 #[test]
+fn rungs_of_unknown_layers_are_left_out_on_request() {
+    let ladder = ["stale-reads", "tool-results", "sliding-windows", "sliding-window"]
+        .map(|layer| format!("[[ladder]]\nlayer = \"{layer}\"\n"))
+        .concat();
+    let all = project(&ladder);
+    assert!(load(&all, &layers()).config.is_none());
+    let loaded = load(&Sources { known_only: true, ..all }, &layers());
+    let names = loaded.config.unwrap().ladder.into_iter().map(|rung| rung.name);
+    assert_eq!(names.collect::<Vec<_>>(), ["tool-results", "sliding-window"]);
+    let said: Vec<String> = loaded.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "brute.toml:2:9: warning: there is no layer `stale-reads`: its rung is left out",
+            "brute.toml:6:9: warning: there is no layer `sliding-windows`: its rung is left out",
+        ]
+    );
+    // All else is as wrong as ever.
+    let typo = project("[[ladder]]\nlayer = \"tool-results\"\nkeep-stepss = 1\n");
+    assert!(load(&Sources { known_only: true, ..typo }, &layers()).config.is_none());
+}
+
+#[test]
 fn a_stated_size_wins_over_the_table() {
     let config = good(&project(
         "[window]\nmodel = \"some-flash-model\"\nsize = 32768\nreserve = 4096\n\

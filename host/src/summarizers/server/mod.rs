@@ -9,7 +9,6 @@
 mod anthropic;
 mod fault;
 mod openai;
-mod options;
 mod patience;
 mod retry;
 mod stream;
@@ -26,7 +25,7 @@ use reqwest::{Client, Response, Url, redirect};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::{BoxFuture, MOST_OUTPUT, Summarizer, Watcher};
+use super::{BoxFuture, MOST_OUTPUT, ServerOptions, Summarizer, Watcher};
 use crate::formats::{Format, Usage};
 use crate::models::{ModelTable, Price};
 use crate::shown::shown;
@@ -34,9 +33,6 @@ use fault::{Again, Fault, Private};
 use openai::Dialect;
 use patience::Patience;
 use stream::{Broken, Pieces};
-
-pub use options::ServerOptions;
-pub(crate) use options::is_variable;
 
 /// So much of a refusal is read.
 const MOST_REFUSAL: usize = 64 * 1024;

@@ -1,16 +1,45 @@
 //! `brute plugins test`: the layers of a library, tried on made-up conversations.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use brute_core::testing::conformance;
 use brute_host::config;
 use brute_host::layers::{BuildError, LayerKind, Layers};
 use brute_host::plugins;
+use brute_host::quantity::{QuantityError, Span};
+use clap::{Args, value_parser};
 
-use crate::args::PluginTest;
 use crate::exit::{Done, Exit, Failure};
 use crate::style::{BAD, GOOD, HEAD, counted, styled};
 use crate::{output, setup};
+
+#[derive(Debug, Args)]
+pub(crate) struct PluginTest {
+    /// The library
+    pub(crate) file: PathBuf,
+
+    /// Only this layer
+    #[arg(long, value_name = "NAME")]
+    pub(crate) layer: Option<String>,
+
+    /// An option of the layer, e.g. keep-steps=1 (may be repeated)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) option: Vec<String>,
+
+    /// How many conversations
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) cases: u32,
+
+    /// How long each law may take on each conversation
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = some_time)]
+    pub(crate) timeout: Span,
+}
+
+fn some_time(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    (!Duration::from(span).is_zero()).then_some(span).ok_or_else(|| "it leaves no time".to_owned())
+}
 
 /// Whoever names a library here wants its code to run.
 pub(super) fn run(args: &PluginTest) -> Done {

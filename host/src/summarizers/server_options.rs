@@ -1,8 +1,10 @@
 //! What `[summarizer]` says of a server with a model.
 
+#[cfg(feature = "servers")]
 use std::net::IpAddr;
 
 use brute_core::OptionsError;
+#[cfg(feature = "servers")]
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +76,7 @@ fn default_retries() -> u32 {
 
 impl ServerOptions {
     /// The address that `path` has at the server.
+    #[cfg(feature = "servers")]
     pub(super) fn url(&self, path: &str) -> Result<Url, OptionsError> {
         let wrong = |message: &str| OptionsError { option: "base-url", message: message.into() };
         let example = "write it as `https://api.example.com/v1`";
@@ -98,6 +101,7 @@ impl ServerOptions {
     }
 
     /// The host, if everybody on the way to it can read what is sent: another machine, without TLS.
+    #[cfg(feature = "servers")]
     pub(crate) fn open_host(&self) -> Option<String> {
         let url = Url::parse(&self.base_url).ok().filter(|url| url.scheme() == "http")?;
         let host = url.host_str()?;
@@ -191,6 +195,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "servers")]
     #[test]
     fn an_address_may_be_written_in_the_usual_ways() {
         for (written, meant) in [
@@ -205,6 +210,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "servers")]
     #[test]
     fn what_is_no_address_is_refused_and_not_repeated() {
         for written in [
