@@ -5,7 +5,8 @@
 //! conversation; the host applies the plan, checks it, measures, and asks the next layer. So a bad
 //! layer costs tokens saved, never the conversation.
 //!
-//! This crate does no input or output and knows no provider, no model and no file format.
+//! This crate does no input or output and knows no provider, no model and no file format. Its feature `plugins`, on by
+//! default, is the boundary to dynamic libraries; a program that loads none can do without.
 
 pub mod abi;
 mod apply;
