@@ -1,8 +1,9 @@
 //! What `cargo xtask orderings` shows on a clone where nothing is built yet.
 //!
-//! The release build of `brute` and the plugins take minutes. A `brute` that asks no servers, not optimized, takes less
-//! than one, and says of most ladders what there is to say: so it goes first. Everything of it goes to standard
-//! error, since it is not the answer, and nothing of it fails the verb.
+//! The release build of `brute` and the plugins take minutes. So what was measured over real sessions before is shown at
+//! once, as the documents have it; then, after a minute, what a `brute` that asks no servers and is not optimized makes
+//! of the sessions asked for, which is most of what there is to say. Everything of it goes to standard error, since it
+//! is not the answer, and nothing of it fails the verb.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -18,6 +19,9 @@ const BUILD: [&str; 3] = ["--profile", "quick", "--no-default-features"];
 /// What makes the run short: one size, tokens by the number of characters, and only the rungs that ship.
 const RUN: [&str; 5] =
     ["--known-only", "--room", "50%", "--set", "window.counter = \"approximate\""];
+
+/// What has the orders of the ladder that is the default, measured over real sessions.
+const MEASURED: &str = "docs/orderings.md";
 
 const HEADING: &str = "\
 == a first look: without plugins (the rungs warned of below are left out), at one size, tokens estimated ==";
@@ -60,6 +64,10 @@ pub(crate) fn alone(args: &[String]) -> Result {
 /// Shows the first table on standard error, while all else is still to be built.
 pub(crate) fn show(args: &[String]) {
     let Some(arguments) = arguments(args) else { return };
+    let measured = fs::read_to_string(project::root().join(MEASURED)).unwrap_or_default();
+    if let Some(table) = first_table(&measured) {
+        eprintln!("== measured before, over real sessions: `{MEASURED}` tells of it ==\n{table}\n");
+    }
     eprintln!("xtask: a small `brute` for a first look, then all of it and the plugins");
     match table(&arguments, io::stderr().into()) {
         Ok(()) => {
@@ -67,6 +75,33 @@ pub(crate) fn show(args: &[String]) {
         }
         Err(why) => eprintln!("xtask: no first look: {why}; the table comes when all is built"),
     }
+}
+
+/// The first table of a Markdown text, its columns below each other.
+fn first_table(text: &str) -> Option<String> {
+    let rows = text.lines().skip_while(|line| !line.starts_with('|'));
+    let rows: Vec<Vec<&str>> = rows
+        .take_while(|line| line.starts_with('|'))
+        .filter(|line| !line.starts_with("|--"))
+        .map(|line| {
+            line.trim_matches('|').split('|').map(|cell| cell.trim_matches([' ', '*'])).collect()
+        })
+        .collect();
+    let columns = rows.first()?.len();
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<&str>| {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, width))| match column {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    Some(rows.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// Builds the small `brute` and has it write the table to `out`.
@@ -119,6 +154,16 @@ mod tests {
         assert!(!is_due(target.path()));
         fs::remove_dir_all(&release).unwrap();
         assert!(is_due(target.path()));
+    }
+
+    #[test]
+    fn what_was_measured_before_is_shown() {
+        let text = "# Orders\n\n| order | recall |\n|---|--:|\n| **a › b** | 7 % |\n| b | 10.5 % |\n\n| x |\n";
+        let table = "order  recall\na › b     7 %\nb      10.5 %";
+        assert_eq!(first_table(text).as_deref(), Some(table));
+        assert_eq!(first_table("no table"), None);
+        let measured = fs::read_to_string(project::root().join(MEASURED)).unwrap();
+        assert!(first_table(&measured).is_some_and(|table| table.contains("recall")));
     }
 
     #[test]

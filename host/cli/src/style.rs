@@ -184,7 +184,7 @@ pub(crate) fn table(
         };
         let mut table = Table::new();
         let titles = shown.iter().map(|at| cell(*at, header[*at].as_ref()));
-        table.load_style(presets::NOTHING).force_no_tty().set_header(titles);
+        table.load_style(presets::NOTHING).set_header(titles);
         for row in rows {
             let cells = shown.iter().map(|at| cell(*at, row.get(*at).map_or("", String::as_str)));
             table.add_row(cells);
