@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
             }
             match media::anthropic(block, self.rule).filter(|_| !is_written_out(block)) {
                 Some(media) => seen.push(media),
-                None => lines.push(match text.and_then(|it| it.boxed()) {
+                None => lines.push(match text.and_then(View::boxed) {
                     Some(text) => text,
                     None => match opaque_block(block) {
                         Part::Opaque(opaque) => opaque.text,
@@ -282,7 +282,7 @@ impl<'a> Reader<'a> {
         found: Option<View<'a>>,
         expected: &'static str,
     ) -> Result<Box<str>, ReadError> {
-        let text = found.and_then(|found| found.boxed());
+        let text = found.and_then(View::boxed);
         text.ok_or_else(|| self.shape(found.unwrap_or(block), expected))
     }
 

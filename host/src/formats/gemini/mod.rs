@@ -230,7 +230,7 @@ impl<'a> Reader<'a, '_> {
 
     /// What a response says: its text, if it is one, or its JSON.
     fn words(&mut self, said: View<'a>) -> String {
-        match text_of(said).and_then(|text| text.boxed()) {
+        match text_of(said).and_then(View::boxed) {
             Some(text) => text.into(),
             None => compact(said.raw()),
         }

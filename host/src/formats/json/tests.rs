@@ -210,7 +210,7 @@ proptest! {
         let theirs = serde_json::from_str::<String>(&json).ok();
         prop_assert_eq!(&read, &theirs, "{}", json);
         // An end that was found by the parser is found again without it.
-        let end = ours.as_ref().and_then(|ours| Some(ours.at(0).span().end));
+        let end = ours.as_ref().map(|ours| ours.at(0).span().end);
         prop_assert_eq!(end, theirs.map(|_| json.len()), "{}", json);
     }
 

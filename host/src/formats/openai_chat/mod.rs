@@ -318,9 +318,8 @@ impl<'a> Reader<'a> {
 
     fn reasoning(&mut self) -> Option<Reasoning> {
         let [first, second, details @ ..] = self.fields.reasoning;
-        let text = |field: Option<View<'a>>| {
-            field.and_then(|field| field.boxed()).filter(|text| !text.is_empty())
-        };
+        let text =
+            |field: Option<View<'a>>| field.and_then(View::boxed).filter(|text| !text.is_empty());
         let readable = text(first).or_else(|| text(second));
         let signed = details.into_iter().flatten().flat_map(View::items).any(|detail| {
             detail.get("signature").is_some_and(|signature| !signature.is_null())
@@ -342,7 +341,7 @@ impl<'a> Reader<'a> {
             .find(|kind| element.get("type").is_some_and(|of| of.is_text(kind)));
         if let Some(key) = text {
             let found = element.get(key);
-            let text = found.and_then(|text| text.boxed());
+            let text = found.and_then(View::boxed);
             let text = text.map(Part::text);
             return text.ok_or_else(|| {
                 self.shape_at(found.unwrap_or(element), "the text of the part, a string,")

@@ -220,7 +220,7 @@ impl Reader {
             }
         };
         let found = element.get(key);
-        let text = found.and_then(|text| text.boxed()).map(Part::text);
+        let text = found.and_then(View::boxed).map(Part::text);
         text.ok_or_else(|| self.shape(found.unwrap_or(element), "the text of the part, a string,"))
     }
 
