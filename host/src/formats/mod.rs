@@ -265,7 +265,7 @@ impl Document {
     }
 
     /// Where a message of the conversation stands in the input, as a JSON pointer. The lines of a file
-    /// are pointed at like the elements of an array.
+    /// are pointed at like the elements of an array. Walks over all that stands before it.
     pub fn pointer(&self, id: MessageId) -> Option<String> {
         Some(self.source.pointer(self.pieces.get(id)?.node))
     }

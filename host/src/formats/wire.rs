@@ -5,7 +5,7 @@ use std::ops::Range;
 use brute_core::{Mark, Message};
 
 use super::carrier::Carrier;
-use super::json::{MOST_BYTES, Source, Token, Tokens, View};
+use super::json::{MOST_BYTES, Pointers, Source, Token, Tokens, View};
 use super::{Format, ReadError, ReadOptions, decode, read_messages};
 
 /// Where the messages of an input stand in it. Reading it costs less than reading a [`Document`], and
@@ -79,8 +79,9 @@ impl WireMessages {
 
     /// The index of the message that a JSON pointer leads to, or into.
     pub fn at_pointer(&self, pointer: &str) -> Option<usize> {
+        let pointers = Pointers::of(&self.source);
         let leads = |node: &u32| {
-            let whole = self.source.pointer(*node);
+            let whole = pointers.pointer(*node);
             pointer
                 .strip_prefix(&whole)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
