@@ -38,6 +38,10 @@ struct Shape {
     count: u64,
 }
 
+/// Messages that three formats have alike, as short as can be.
+const CHAT: [&str; 2] =
+    [r#"{"role":"user","content":"m{n}"}"#, r#"{"role":"assistant","content":"m{n}"}"#];
+
 /// Of each kind that there is, its records as short as its program would write them.
 const SHAPES: [Shape; 23] = [
     Shape {
@@ -54,10 +58,7 @@ const SHAPES: [Shape; 23] = [
     Shape {
         name: "openai-chat, short",
         head: "",
-        records: [
-            r#"{"role":"user","content":"m{n}"}"#,
-            r#"{"role":"assistant","content":"m{n}"}"#,
-        ],
+        records: CHAT,
         between: "\n",
         tail: "",
         count: 100_000,
@@ -65,10 +66,7 @@ const SHAPES: [Shape; 23] = [
     Shape {
         name: "openai-responses, short",
         head: r#"{"model":"gpt-5","input":["#,
-        records: [
-            r#"{"role":"user","content":"m{n}"}"#,
-            r#"{"role":"assistant","content":"m{n}"}"#,
-        ],
+        records: CHAT,
         between: ",",
         tail: "]}",
         count: 100_000,
@@ -76,10 +74,7 @@ const SHAPES: [Shape; 23] = [
     Shape {
         name: "anthropic, short",
         head: r#"{"model":"claude-sonnet-4-5","max_tokens":1,"messages":["#,
-        records: [
-            r#"{"role":"user","content":"m{n}"}"#,
-            r#"{"role":"assistant","content":"m{n}"}"#,
-        ],
+        records: CHAT,
         between: ",",
         tail: "]}",
         count: 100_000,
