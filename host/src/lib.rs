@@ -12,7 +12,7 @@
 //!
 //! * `servers`: the summarizers `openai` and `anthropic`, with an HTTP client and TLS. Whoever brings a summarizer of
 //!   their own, or takes `command` or `extract`, needs none of it. Without it, a `brute.toml` that names a server is
-//!   read and checked, and refused with an error that says so.
+//!   read, and refused with an error that says so.
 //! * `plugins`: layers from dynamic libraries. Without it, the libraries that a `brute.toml` names are not opened, and
 //!   told of as refused.
 

@@ -77,7 +77,7 @@ pub use {
     raw::PluginRef,
 };
 
-/// For the same.
+/// For `export_plugin!` alone.
 #[doc(hidden)]
 pub use manifest::{Entry, manifest, manifest_len};
 

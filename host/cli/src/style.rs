@@ -153,7 +153,7 @@ pub(crate) fn wrapped_to(text: &str, indent: usize, columns: usize) -> String {
 
 /// Rows under a header, without lines, in so many columns of the terminal. What is in `numeric` is aligned to the right.
 ///
-/// A word stays whole. Where there is no room for all, what follows the first columns, those of `names`, goes into several
+/// A word stays whole. Where there is no room for all, what follows the first columns, those of `names`, one at least, goes into several
 /// tables one below the other, each of which has the names.
 pub(crate) fn table(
     header: &[impl AsRef<str>],
@@ -169,10 +169,10 @@ pub(crate) fn table(
         PADDING + cells.chain([of(header[column].as_ref())]).max().unwrap_or(0)
     };
     let wholes: Vec<usize> = (0..header.len()).map(|column| widest(column, &width)).collect();
-    let words: Vec<usize> = (0..names).map(|column| widest(column, &longest_word)).collect();
+    let word = widest(names - 1, &longest_word);
     let whole: usize = wholes[..names].iter().sum();
     // Long names are broken between words before figures go into another table.
-    let taken = if whole <= columns / 2 { whole } else { words.iter().sum() };
+    let taken = if whole <= columns / 2 { whole } else { whole - wholes[names - 1] + word };
     let mut tables: Vec<String> = Vec::new();
     for shown in packed(&wholes[names..], columns.saturating_sub(taken)) {
         let shown: Vec<usize> = (0..names).chain(shown.map(|column| names + column)).collect();

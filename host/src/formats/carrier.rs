@@ -151,8 +151,12 @@ fn of_lines(source: &Source) -> Result<Found, ReadError> {
     let wrong = source.roots().find(|line| !is_message(*line));
     let found = wrong.map_or_else(String::new, |line| {
         let position = source.position(line.span().start);
-        let (count, line) = (source.roots().len(), (position.line, line.describe()));
-        format!("{count} JSON values, of which the one in line {} is {}", line.0, line.1)
+        format!(
+            "{} JSON values, of which the one in line {} is {}",
+            source.roots().len(),
+            position.line,
+            line.describe()
+        )
     });
     Err(ReadError::Unrecognized { found })
 }

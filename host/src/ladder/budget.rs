@@ -192,7 +192,9 @@ impl Budget {
     /// the window that `size` is, in one or the other. A request that touches the reserve is above every amount.
     pub(super) fn is_above(&self, size: u64, tokens: u64, bytes: u64) -> bool {
         self.request(tokens) > size.min(self.usable)
-            || self.wire.is_some_and(|room| room.is_above(bytes, size, self.window))
+            || self
+                .wire
+                .is_some_and(|room| room.is_above(bytes, size.min(self.window), self.window))
     }
 
     /// What messages of so many tokens, and so many bytes by estimate, are too much in when a compaction ends.

@@ -259,6 +259,6 @@ fn libraries(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What every library is told that a build without them is pointed to.
+/// Why a build that loads no plugins refuses every library.
 #[cfg(not(feature = "plugins"))]
 const NO_PLUGINS: &str = "this build of brute loads no plugins: build it with the feature `plugins`, which is on by default";

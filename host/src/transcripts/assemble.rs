@@ -180,7 +180,7 @@ impl Assembly {
         let known = reply.as_ref().and_then(|reply| self.replies.get(reply).copied());
         let place = known.unwrap_or(self.messages.len());
         let mut parts = parts;
-        parts.retain(|part| self.takes(part, place, line, log));
+        parts.retain(|part| self.admit(part, place, line, log));
         let Some(known) = known else {
             if let Some(reply) = reply {
                 self.replies.insert(reply, place);
@@ -195,8 +195,9 @@ impl Assembly {
         message.parts.append(&mut parts);
     }
 
-    /// Whether `part` belongs into the message at `place`, which makes each call once.
-    fn takes(&mut self, part: &Part, place: usize, line: usize, log: &mut Log<'_>) -> bool {
+    /// Notes the call that `part` makes, if it does. Whether the part belongs into the message at `place`, which makes each
+    /// call once.
+    fn admit(&mut self, part: &Part, place: usize, line: usize, log: &mut Log<'_>) -> bool {
         let Some(id) = part.call() else { return true };
         if !self.made.insert((place, id.to_owned())) {
             log.problem(line, format!("passed over a second call `{id}` in one message"));

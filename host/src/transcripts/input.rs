@@ -287,7 +287,7 @@ impl<'a> Feed<'a> {
             false => {
                 let what = "put U+FFFD in the place of half of a surrogate pair, which no provider accepts";
                 self.log.problem(line, what);
-                let Some(source) = source.without_lone_surrogates() else { return };
+                let Ok(source) = source.without_lone_surrogates() else { return };
                 source
             }
         };

@@ -46,7 +46,7 @@ pub(crate) const MOST_BYTES: usize = u32::MAX as usize;
 #[derive(Debug)]
 pub(crate) struct Source {
     text: String,
-    /// Behind a byte order mark.
+    /// Where the first value is looked for: behind a byte order mark.
     start: usize,
     /// How many values there are that are in no other.
     roots: usize,
@@ -67,13 +67,13 @@ impl Source {
 
     /// The same values with U+FFFD in the place of every half of a surrogate pair: the escapes are as long
     /// as each other.
-    pub(crate) fn without_lone_surrogates(self) -> Option<Self> {
+    pub(crate) fn without_lone_surrogates(self) -> Result<Self, Fault> {
         let offsets = self.lone_surrogates;
         let mut text = self.text;
         for offset in offsets {
             text.replace_range(offset..offset + 6, "\\ufffd");
         }
-        Self::parse(text).ok()
+        Self::parse(text)
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -149,7 +149,7 @@ impl ExactSizeIterator for Roots<'_> {}
 pub(crate) struct View<'a> {
     source: &'a Source,
     start: u32,
-    /// 0, as long as nobody asked.
+    /// 0 where it is not known: then it is looked for each time.
     end: u32,
 }
 

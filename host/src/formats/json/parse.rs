@@ -4,7 +4,7 @@ use super::ends::{DEEP, Ends, behind_white_space};
 use super::fault::{Fault, Position, excerpt};
 use super::scan::special;
 use super::string::{Decoder, Wrong, unfinished};
-use super::{Source, Tokens, pointers};
+use super::{Source, Token, Tokens, pointers};
 
 /// What may stand between tokens.
 const WHITE_SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
@@ -24,13 +24,16 @@ pub(super) fn parse(text: String) -> Result<Source, (String, Fault)> {
         decoder: Decoder::default(),
     };
     let expected = parser.run().err();
+    let is_element = parser.open.last() == Some(&false);
     let Parser { at: failed, begun, roots, mut ends, decoder, .. } = parser;
     ends.settle();
     let lone_surrogates = decoder.lone_surrogates;
     let source = Source { text, start, roots, ends, lone_surrogates };
     let Some(expected) = expected else { return Ok(source) };
     let before = Tokens::between(&source, start, begun.min(failed));
-    let (_, way) = pointers::way(before, None);
+    // What was begun is the newest element, whatever would have become of it.
+    let element = (is_element && begun <= failed).then(|| Token::Scalar(source.at(begun as u32)));
+    let (_, way) = pointers::way(before.chain(element), None);
     let pointer = pointers::root_pointer(roots.saturating_sub(1), roots) + &way;
     let text = source.into_text();
     let is_end = failed >= text.len();
@@ -66,12 +69,19 @@ type Expected = &'static str;
 impl Parser<'_> {
     fn run(&mut self) -> Result<(), Expected> {
         loop {
+            let behind = self.at;
             self.skip_white_space();
             if self.open.is_empty() {
                 if self.at == self.bytes.len() {
                     return Ok(());
                 }
+                // Two numbers or words with nothing between them would be another one.
+                let is_glued = self.roots > 0 && self.at == behind;
+                let is_of_word = |at: usize| !b"\"[]{}".contains(&self.bytes[at]);
                 self.roots += 1;
+                if is_glued && is_of_word(behind - 1) && is_of_word(behind) {
+                    return Err("white space");
+                }
             }
             self.value()?;
             self.after_value()?;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{Source, Token, View};
 
 /// Pointers lead no deeper: to what holds the value, if that stands deeper. Nobody would follow.
-const DEEPEST: usize = 1_000;
+pub(super) const DEEPEST: usize = 128;
 
 /// The way to the newest value of `tokens`, or to the one that begins at `node`: the number of its root, and the JSON
 /// pointer from there. A key is pointed at like its object.
@@ -131,7 +131,7 @@ impl<'a> Pointers<'a> {
             at = step.holder as usize;
         }
         let mut pointer = root_pointer(root, self.source.roots().len());
-        for place in way.into_iter().rev() {
+        for place in way.into_iter().rev().take(DEEPEST) {
             match place {
                 Place::Member(key) => self.source.at(key).point(&mut pointer),
                 // Writing to a string cannot fail.

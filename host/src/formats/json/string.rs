@@ -60,7 +60,7 @@ impl Decoder {
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
-    /// Reads the block at `at`.
+    /// Makes room for the block at `at`, and reads it.
     #[inline]
     fn next(&mut self, bytes: &[u8], at: usize) -> Result<Next, Wrong> {
         // No escape is shorter than what it stands for, and none reaches far beyond its block.

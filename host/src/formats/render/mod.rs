@@ -20,7 +20,7 @@ use self::plan::Planner;
 use super::json::{View, compact};
 use super::pieces::Piece;
 use super::slots::Slot;
-use super::{Document, Format};
+use super::{Document, Format, WriteOptions};
 
 /// A conversation in a format that it did not come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +76,10 @@ impl Document {
     /// that is given instead, for nobody else can read what stands for it.
     pub fn convert(&self, format: Format) -> Rendered {
         if format == self.format {
-            return Rendered { json: self.source.text().to_owned(), notes: Vec::new() };
+            // With what a repair changed.
+            let written = self.write(&self.conversation, &WriteOptions::default());
+            let json = String::from_utf8_lossy(&written).into_owned();
+            return Rendered { json, notes: Vec::new() };
         }
         let target = Target { format };
         let media = |id: MessageId| self.media_of(id);

@@ -134,7 +134,8 @@ impl<'a> Planner<'a> {
     }
 
     fn system(&mut self, message: &Message) {
-        let is_first = self.blocks.iter().all(|block| matches!(block, Block::System(_)));
+        // Where they may not stand in the middle, none is behind anything else.
+        let is_first = matches!(self.blocks.last(), None | Some(Block::System(_)));
         for part in message.parts() {
             match part {
                 Part::Text(text) if is_first || self.target.has_system_messages() => {

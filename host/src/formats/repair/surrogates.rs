@@ -26,8 +26,7 @@ pub(in crate::formats) fn lone_surrogates(
     Ok(source.lone_surrogates().iter().map(problem).collect())
 }
 
-/// Puts U+FFFD in the place of every half of a surrogate pair, in the text itself: the escapes are as
-/// long as each other.
+/// Puts U+FFFD in the place of every half of a surrogate pair, in the text itself.
 pub(in crate::formats) fn surrogates(
     source: Source,
     problems: Vec<Problem>,
@@ -38,10 +37,5 @@ pub(in crate::formats) fn surrogates(
         what: format!("put U+FFFD in its place: {what}"),
     });
     let repairs = repairs.collect();
-    let offsets = source.lone_surrogates().to_vec();
-    let mut text = source.into_text();
-    for offset in offsets {
-        text.replace_range(offset..offset + 6, "\\ufffd");
-    }
-    Ok((Source::parse(text)?, repairs))
+    Ok((source.without_lone_surrogates()?, repairs))
 }

@@ -162,3 +162,13 @@ fn null_says_what_an_absent_field_says() {
         assert_eq!(written, message(&call.replace("LONG", "{}")), "{call}");
     }
 }
+
+#[test]
+fn a_conversion_to_the_same_format_has_what_was_repaired() {
+    let json = r#"{"messages":[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"x","content":"r"}]}"#;
+    let options = ReadOptions { repair: true, ..ReadOptions::default() };
+    let document = Document::read(json, &options).unwrap();
+    let written = document.write(document.conversation(), &WriteOptions::default());
+    assert_eq!(document.convert(document.format()).json.as_bytes(), &*written);
+    assert_eq!(&*written, br#"{"messages":[{"role":"user","content":"a"}]}"#);
+}
