@@ -204,7 +204,7 @@ fn help_lists_verbs_and_exit_codes() {
       0   done; the conversation fits (or needed nothing)
       1   done, but the conversation is still above target, was not restored byte for byte, could not
           be converted without a change, or needs a repair (`repair --check`); or a replay broke a
-          law or sent a request over the window
+          law, or `replay` sent a request over the window
       2   the command line or brute.toml cannot be used
       3   the input cannot be read or is no conversation, or the output or the archive cannot be
           written; nothing was handed out
