@@ -240,20 +240,13 @@ impl Assembly {
             log.skip("message", "the model said nothing and called nothing", message.line);
         }
         self.messages.retain(|message| !is_silent(message));
-        let mut unanswered: HashMap<usize, HashSet<String>> = HashMap::new();
         let mut kept = Vec::with_capacity(self.messages.len());
         let last = self.messages.len().saturating_sub(1);
-        for (place, message) in self.messages.iter().enumerate() {
+        for (place, mut message) in self.messages.into_iter().enumerate() {
             let answers: HashSet<&str> = message.results.iter().filter_map(Part::answers).collect();
             let calls = message.parts.iter().filter_map(Part::call);
             let missing: HashSet<String> =
                 calls.filter(|id| !answers.contains(id)).map(str::to_owned).collect();
-            if !missing.is_empty() {
-                unanswered.insert(place, missing);
-            }
-        }
-        for (place, mut message) in self.messages.into_iter().enumerate() {
-            let missing = unanswered.remove(&place).unwrap_or_default();
             let mut results = std::mem::take(&mut message.results);
             let (entry, line) = (message.entry, message.line);
             if place == last {

@@ -9,7 +9,7 @@ pub(super) fn unescape(raw: &str) -> String {
     let mut decoder =
         Decoder { buffer: vec![0; raw.len() + 2 * BLOCK + RUN], ..Decoder::default() };
     // What was read without a mistake once has none.
-    let _ = decoder.decode(raw.as_bytes(), 1);
+    let _ = decoder.read(raw.as_bytes(), 1, true);
     decoder.into_text()
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Wrong {
     pub(super) expected: &'static str,
 }
 
-/// Reads strings that hold escapes, block by block: checks them, or decodes them, which is hardly more.
+/// Reads strings that hold escapes, block by block: checks them, or decodes them as well, which is hardly more.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     /// The text, or of a string that is checked, of its newest block; behind that, room.
@@ -32,19 +32,17 @@ pub(super) struct Decoder {
 
 impl Decoder {
     /// Checks a string from `at` in its text on. Where its closing quote stands.
-    pub(super) fn check(&mut self, bytes: &[u8], mut at: usize) -> Result<usize, Wrong> {
-        loop {
-            self.length = 0;
-            match self.next(bytes, at)? {
-                Next::Block(next) => at = next,
-                Next::Quote(end) => return Ok(end),
-            }
-        }
+    pub(super) fn check(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        self.read(bytes, at, false)
     }
 
-    /// Decodes the string whose text begins at `at`. Where its closing quote stands.
-    fn decode(&mut self, bytes: &[u8], mut at: usize) -> Result<usize, Wrong> {
+    /// Reads a string from `at` in its text on, and keeps what it says if it `is_kept`. Where its closing quote stands.
+    #[inline]
+    fn read(&mut self, bytes: &[u8], mut at: usize, is_kept: bool) -> Result<usize, Wrong> {
         loop {
+            if !is_kept {
+                self.length = 0;
+            }
             match self.next(bytes, at)? {
                 Next::Block(next) => at = next,
                 Next::Quote(end) => return Ok(end),
