@@ -64,7 +64,7 @@ use serde::{Deserialize, Serialize};
 
 use self::body::Body;
 use self::carrier::Carrier;
-use self::json::{Source, View};
+use self::json::{Source, Texts, View};
 use self::pieces::Pieces;
 use crate::ladder::Wire;
 use crate::models::Provider;
@@ -191,7 +191,7 @@ impl Document {
             return Err(ReadError::TooLarge { bytes: input.len(), most });
         }
         let mut repairs = Vec::new();
-        let mut source = Source::parse(decode(input)?)?;
+        let mut source = Source::parse_with_texts(decode(input)?)?;
         if !source.lone_surrogates().is_empty() {
             let problems = repair::lone_surrogates(&source, options)?;
             if !options.repair {
@@ -199,15 +199,16 @@ impl Document {
             }
             (source, repairs) = repair::surrogates(source, problems)?;
         }
+        let mut texts = source.take_texts();
         let carrier = Carrier::find(&source, options)?;
         let body = carrier.body.map(|body| source.at(body));
         Body(body).check()?;
         let messages = carrier.messages(&source);
         let format = options.format.unwrap_or_else(|| detect::format(body, &messages));
         let rule = options.image_rule.unwrap_or_else(|| format.provider().into());
-        let pieces = read_messages(format, body, &messages, rule)?;
+        let pieces = read_messages(format, body, &messages, rule, &mut texts)?;
         // Of a million short messages, these are as large as the text.
-        drop(messages);
+        drop((messages, texts));
         let mended = repair::conversation(format, &source, &pieces, options.repair, &mut repairs)?;
         let repair::Mended { conversation, joined, shows_last } = mended;
         Ok(Self { source, format, carrier, pieces, conversation, repairs, joined, shows_last })
@@ -378,12 +379,13 @@ fn read_messages(
     body: Option<View<'_>>,
     messages: &[View<'_>],
     rule: ImageRule,
+    texts: &mut Texts,
 ) -> Result<Pieces, ReadError> {
     let mut pieces = match format {
-        Format::OpenaiChat => openai_chat::read(messages, rule),
-        Format::OpenaiResponses => responses::read(body, messages, rule),
-        Format::Anthropic => anthropic::read(body, messages, rule),
-        Format::Gemini => gemini::read(body, messages, rule),
+        Format::OpenaiChat => openai_chat::read(messages, rule, texts),
+        Format::OpenaiResponses => responses::read(body, messages, rule, texts),
+        Format::Anthropic => anthropic::read(body, messages, rule, texts),
+        Format::Gemini => gemini::read(body, messages, rule, texts),
     }?;
     pieces.settle();
     Ok(pieces)
@@ -392,7 +394,7 @@ fn read_messages(
 /// Whether an item of OpenAI Responses can be read, by itself.
 pub(crate) fn is_item(item: View<'_>) -> bool {
     let rule = Provider::Openai.into();
-    read_messages(Format::OpenaiResponses, None, &[item], rule).is_ok()
+    read_messages(Format::OpenaiResponses, None, &[item], rule, &mut Texts::default()).is_ok()
 }
 
 fn decode(input: Vec<u8>) -> Result<String, ReadError> {

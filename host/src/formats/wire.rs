@@ -160,10 +160,11 @@ fn scalar(value: View<'_>, hasher: &mut blake3::Hasher) {
 /// # Errors
 /// If it is no message of the format.
 pub fn messages_of(format: Format, json: &str) -> Result<Vec<Message>, ReadError> {
-    let source = Source::parse(json.to_owned())?;
+    let mut source = Source::parse_with_texts(json.to_owned())?;
+    let mut texts = source.take_texts();
     let message: Vec<View<'_>> = source.roots().collect();
     let rule = format.provider().into();
-    let pieces = read_messages(format, None, &message, rule)?;
+    let pieces = read_messages(format, None, &message, rule, &mut texts)?;
     Ok(pieces.messages().map(|(_, message)| message).collect())
 }
 

@@ -7,7 +7,7 @@ pub(super) use write::{Blocks, input};
 use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use super::body::wrong;
-use super::json::View;
+use super::json::{Texts, View};
 use super::pieces::{Pieces, Run, Shown, Wire, is_said, joined};
 use super::slots::Slot;
 use super::{Format, ReadError, media, opaque};
@@ -18,6 +18,7 @@ pub(super) fn read(
     body: Option<View<'_>>,
     messages: &[View<'_>],
     rule: ImageRule,
+    texts: &mut Texts,
 ) -> Result<Pieces, ReadError> {
     let mut pieces = Pieces::default();
     let mut run = Run::default();
@@ -28,7 +29,7 @@ pub(super) fn read(
         let index = pieces.begin(message.index());
         let shown = Shown::default();
         let mut reader =
-            Reader { message: *message, index, rule, shown, holds_results_alone: None };
+            Reader { message: *message, index, rule, texts, shown, holds_results_alone: None };
         reader.read(&mut run, &mut pieces)?;
     }
     Ok(pieces)
@@ -80,17 +81,18 @@ impl<'a> Block<'a> {
     }
 }
 
-struct Reader<'a> {
+struct Reader<'a, 't> {
     message: View<'a>,
     index: usize,
     rule: ImageRule,
+    texts: &'t mut Texts,
     /// What belongs to a result of this message.
     shown: Shown,
     /// Whether the message holds results alone, once that was asked.
     holds_results_alone: Option<bool>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     fn read(&mut self, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
         let named = self.message.get("role");
         let role = match named.and_then(View::text).as_deref() {
@@ -115,7 +117,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Some(content) if content.is_string() => {
-                let text = content.boxed().unwrap_or_default();
+                let text = self.texts.take(content).unwrap_or_default();
                 if text.trim().is_empty() {
                     run.blank();
                 }
@@ -226,7 +228,7 @@ impl<'a> Reader<'a> {
         let (text, media) = match fields.content.filter(|content| !content.is_null()) {
             None => (Box::default(), Vec::new()),
             Some(content) if content.is_array() => self.listed(content)?,
-            Some(content) => match content.boxed() {
+            Some(content) => match self.texts.take(content) {
                 Some(text) => (text, Vec::new()),
                 None => return Err(self.shape(content, "a string or an array of blocks")),
             },
@@ -253,7 +255,7 @@ impl<'a> Reader<'a> {
             }
             match media::anthropic(block, self.rule).filter(|_| !is_written_out(block)) {
                 Some(media) => seen.push(media),
-                None => lines.push(match text.and_then(View::boxed) {
+                None => lines.push(match text.and_then(|it| self.texts.take(it)) {
                     Some(text) => text,
                     None => match opaque_block(block) {
                         Part::Opaque(opaque) => opaque.text,
@@ -282,7 +284,7 @@ impl<'a> Reader<'a> {
         found: Option<View<'a>>,
         expected: &'static str,
     ) -> Result<Box<str>, ReadError> {
-        let text = found.and_then(View::boxed);
+        let text = found.and_then(|found| self.texts.take(found));
         text.ok_or_else(|| self.shape(found.unwrap_or(block), expected))
     }
 

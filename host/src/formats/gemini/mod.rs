@@ -13,7 +13,7 @@ use brute_core::{Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use self::pairing::Pairing;
 use super::body::wrong;
-use super::json::{View, compact};
+use super::json::{Texts, View, compact};
 use super::pieces::{Pieces, Run, Shown, Wire, is_said, joined};
 use super::slots::Slot;
 use super::{Format, ReadError, media, opaque};
@@ -27,6 +27,7 @@ pub(super) fn read(
     body: Option<View<'_>>,
     contents: &[View<'_>],
     rule: ImageRule,
+    texts: &mut Texts,
 ) -> Result<Pieces, ReadError> {
     let mut pieces = Pieces::default();
     let mut run = Run::default();
@@ -37,7 +38,7 @@ pub(super) fn read(
     let mut pairing = Pairing::default();
     for content in contents {
         let index = pieces.begin(content.index());
-        let mut reader = Reader { content: *content, index, rule, pairing: &mut pairing };
+        let mut reader = Reader { content: *content, index, rule, texts, pairing: &mut pairing };
         reader.read(&mut run, &mut pieces)?;
     }
     Ok(pieces)
@@ -105,6 +106,7 @@ struct Reader<'a, 't> {
     content: View<'a>,
     index: usize,
     rule: ImageRule,
+    texts: &'t mut Texts,
     pairing: &'t mut Pairing,
 }
 
@@ -180,7 +182,7 @@ impl<'a> Reader<'a, '_> {
             return self.response(response).map(Part::ToolResult);
         }
         if let Some(given) = fields.text {
-            let text = given.boxed();
+            let text = self.texts.take(given);
             let text = text.ok_or_else(|| self.shape(given, "the text of the part, a string,"))?;
             let is_thought = fields.thought.and_then(View::bool).unwrap_or(false);
             let signed = fields.signature.is_some_and(|given| given.raw() != "\"\"");
@@ -230,7 +232,7 @@ impl<'a> Reader<'a, '_> {
 
     /// What a response says: its text, if it is one, or its JSON.
     fn words(&mut self, said: View<'a>) -> String {
-        match text_of(said).and_then(View::boxed) {
+        match text_of(said).and_then(|text| self.texts.take(text)) {
             Some(text) => text.into(),
             None => compact(said.raw()),
         }
@@ -244,9 +246,9 @@ impl<'a> Reader<'a, '_> {
 
 /// Whether a part can be read, by itself.
 pub(crate) fn is_part(part: View<'_>) -> bool {
-    let pairing = &mut Pairing::default();
+    let (texts, pairing) = (&mut Texts::default(), &mut Pairing::default());
     let rule = ImageRule::from(Format::Gemini.provider());
-    let mut reader = Reader { content: part, index: 0, rule, pairing };
+    let mut reader = Reader { content: part, index: 0, rule, texts, pairing };
     reader.part(part, Role::Assistant).is_ok()
 }
 

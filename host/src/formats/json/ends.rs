@@ -3,7 +3,7 @@
 //! Nothing is kept for a value that is short: it ends where a look at its bytes says so, and that costs no more than
 //! a look at what would have been kept. Long values are few, and of those the ends are kept.
 
-use super::scan::special;
+use super::scan::{quote_or_backslash, special};
 
 /// Values of so many bytes are long.
 const LONG: usize = 128;
@@ -69,12 +69,10 @@ impl Ends {
     /// Where the string whose opening quote stands at `start` ends, its closing quote included.
     #[inline]
     pub(super) fn string(&self, bytes: &[u8], start: usize) -> usize {
-        // Most are keys and names of a word or two, which are found sooner than they are looked up.
-        let near = &bytes[..bytes.len().min(start + LONG / 4)];
-        let at = special(near, start + 1);
-        match near.get(at) {
-            Some(b'"') => at + 1,
-            _ => self.of(start).unwrap_or_else(|| long_string(bytes, at)),
+        // Most are keys and names of a word or two, whose ends are found sooner than they are looked up.
+        match short_string(bytes, start + 1) {
+            Some(end) => end,
+            None => self.of(start).unwrap_or_else(|| long_string(bytes, start + 1)),
         }
     }
 
@@ -97,6 +95,23 @@ impl Ends {
         }
         bytes.len()
     }
+}
+
+/// Where a string whose text begins at `start` ends, if that is near and no escape stands before it.
+#[inline]
+fn short_string(bytes: &[u8], start: usize) -> Option<usize> {
+    const WORDS: usize = 4;
+    let near = bytes.get(start..)?.first_chunk::<{ 8 * WORDS }>()?;
+    let (words, _) = near.as_chunks::<8>();
+    let mut at = start;
+    for word in words {
+        if let Some(place) = quote_or_backslash(*word) {
+            let end = at + place;
+            return (bytes[end] == b'"').then_some(end + 1);
+        }
+        at += 8;
+    }
+    None
 }
 
 /// Where a string ends, looked for from `at` in it on.

@@ -12,6 +12,7 @@ mod pointers;
 mod scan;
 mod string;
 mod style;
+mod texts;
 mod walk;
 
 pub(crate) use fault::{Fault, Position};
@@ -19,13 +20,15 @@ pub(crate) use list::{Item, List};
 pub(crate) use pointers::Pointers;
 pub(crate) use string::quote;
 pub(crate) use style::{Style, compact, compact_with};
+pub(crate) use texts::Texts;
 pub(crate) use walk::{Token, Tokens};
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use self::ends::{Ends, behind_white_space};
-use self::string::unescape;
+use self::parse::Keep;
+use self::string::{plain, unescape};
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,17 +55,23 @@ pub(crate) struct Source {
     roots: usize,
     ends: Ends,
     lone_surrogates: Vec<usize>,
+    texts: Texts,
 }
 
 impl Source {
     /// Reads any number of JSON values, one after the other, from a text of at most [`MOST_BYTES`].
     pub(crate) fn parse(text: String) -> Result<Self, Fault> {
-        parse::parse(text).map_err(|(_, fault)| fault)
+        Self::parse_or_back(text).map_err(|(_, fault)| fault)
     }
 
     /// The same, which gives a text back that is no JSON.
     pub(crate) fn parse_or_back(text: String) -> Result<Self, (String, Fault)> {
-        parse::parse(text)
+        parse::parse(text, Keep::Ends)
+    }
+
+    /// The same, for who will own most of the texts: they are kept as they are decoded, to be taken.
+    pub(crate) fn parse_with_texts(text: String) -> Result<Self, Fault> {
+        parse::parse(text, Keep::EndsAndTexts).map_err(|(_, fault)| fault)
     }
 
     /// The same values with U+FFFD in the place of every half of a surrogate pair: the escapes are as long
@@ -78,6 +87,11 @@ impl Source {
 
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The decoded texts, for the reader of the messages; the source keeps none.
+    pub(crate) fn take_texts(&mut self) -> Texts {
+        std::mem::take(&mut self.texts)
     }
 
     pub(crate) fn into_text(self) -> String {
@@ -223,25 +237,18 @@ impl<'a> View<'a> {
 
     /// The text of a string. Half a surrogate pair reads as U+FFFD.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
-        if !self.is_string() {
-            return None;
-        }
-        let raw = self.raw();
-        let inner = raw.get(1..raw.len() - 1)?;
-        Some(match memchr::memchr(b'\\', inner.as_bytes()) {
-            None => Cow::Borrowed(inner),
-            Some(_) => Cow::Owned(unescape(raw)),
-        })
+        let raw = self.raw_string()?;
+        Some(plain(raw).map_or_else(|| Cow::Owned(unescape(raw)), Cow::Borrowed))
+    }
+
+    /// A string as it is spelled, quotes included.
+    fn raw_string(self) -> Option<&'a str> {
+        self.is_string().then(|| self.raw())
     }
 
     /// The text of a string, owned.
     pub(crate) fn string(self) -> Option<String> {
         self.text().map(Cow::into_owned)
-    }
-
-    /// The text of a string, to be kept.
-    pub(crate) fn boxed(self) -> Option<Box<str>> {
-        self.text().map(Box::from)
     }
 
     /// Whether it is the string `expected`, which needs no escapes.

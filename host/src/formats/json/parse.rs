@@ -4,14 +4,14 @@ use super::ends::{DEEP, Ends, behind_white_space};
 use super::fault::{Fault, Position, excerpt};
 use super::scan::special;
 use super::string::{Decoder, Wrong, unfinished};
-use super::{Source, Token, Tokens, pointers};
+use super::{Source, Texts, Token, Tokens, pointers};
 
 /// What may stand between tokens.
 const WHITE_SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
 
 /// Reads any number of values, separated by white space or nothing. A byte order mark is skipped. Text that is no
 /// JSON comes back with what is wrong.
-pub(super) fn parse(text: String) -> Result<Source, (String, Fault)> {
+pub(super) fn parse(text: String, keep: Keep) -> Result<Source, (String, Fault)> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut parser = Parser {
         bytes: text.as_bytes(),
@@ -22,13 +22,15 @@ pub(super) fn parse(text: String) -> Result<Source, (String, Fault)> {
         starts: [0; DEEP],
         ends: Ends::default(),
         decoder: Decoder::default(),
+        texts: Texts::default(),
+        keep,
     };
     let expected = parser.run().err();
     let is_element = parser.open.last() == Some(&false);
-    let Parser { at: failed, begun, roots, mut ends, decoder, .. } = parser;
+    let Parser { at: failed, begun, roots, mut ends, decoder, texts, .. } = parser;
     ends.settle();
     let lone_surrogates = decoder.lone_surrogates;
-    let source = Source { text, start, roots, ends, lone_surrogates };
+    let source = Source { text, start, roots, ends, lone_surrogates, texts };
     let Some(expected) = expected else { return Ok(source) };
     let before = Tokens::between(&source, start, begun.min(failed));
     // What was begun is the newest element, whatever would have become of it.
@@ -61,6 +63,17 @@ struct Parser<'t> {
     starts: [usize; DEEP],
     ends: Ends,
     decoder: Decoder,
+    texts: Texts,
+    keep: Keep,
+}
+
+/// What is kept of a text beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Where long values end.
+    Ends,
+    /// That, and the [`Texts`].
+    EndsAndTexts,
 }
 
 /// What would have been right.
@@ -236,9 +249,10 @@ impl Parser<'_> {
         self.begun = self.at;
         let start = self.at + 1;
         let special = special(self.bytes, start);
-        let found = match self.bytes.get(special) {
-            Some(b'"') => Ok(special),
-            Some(b'\\') => self.decoder.check(self.bytes, special),
+        let found = match (self.bytes.get(special), self.keep) {
+            (Some(b'"'), _) => Ok(special),
+            (Some(b'\\'), Keep::Ends) => self.decoder.check(self.bytes, special),
+            (Some(b'\\'), Keep::EndsAndTexts) => self.decode(start, special),
             _ => Err(unfinished(self.bytes, special)),
         };
         match found {
@@ -252,6 +266,12 @@ impl Parser<'_> {
                 Err(expected)
             }
         }
+    }
+
+    fn decode(&mut self, start: usize, special: usize) -> Result<usize, Wrong> {
+        let quote = self.decoder.decode(self.bytes, start, special)?;
+        self.texts.keep(self.at, quote, &mut self.decoder);
+        Ok(quote)
     }
 
     fn skip_white_space(&mut self) {

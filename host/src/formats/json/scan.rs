@@ -34,11 +34,22 @@ pub(super) fn special(bytes: &[u8], mut at: usize) -> usize {
 /// Marks, in the high bits, the special bytes of a word. The lowest mark is right; higher ones need
 /// not be.
 fn special_marks(word: u64) -> u64 {
-    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    let quote = is_zero(word ^ (ONES * 0x22));
-    let backslash = is_zero(word ^ (ONES * 0x5c));
     let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote | backslash | control) & HIGH
+    (control | delimiter_marks(word)) & HIGH
+}
+
+/// Marks quotes and backslashes, and maybe lower bits.
+#[inline]
+fn delimiter_marks(word: u64) -> u64 {
+    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    is_zero(word ^ (ONES * 0x22)) | is_zero(word ^ (ONES * 0x5c))
+}
+
+/// Where in a word the first quote or backslash stands.
+#[inline]
+pub(super) fn quote_or_backslash(word: [u8; 8]) -> Option<usize> {
+    let marks = delimiter_marks(u64::from_le_bytes(word)) & HIGH;
+    (marks != 0).then(|| marks.trailing_zeros() as usize / 8)
 }
 
 /// A bit for each quote, backslash and control character of a block, the lowest for its first byte.

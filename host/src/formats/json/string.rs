@@ -2,6 +2,13 @@
 
 use super::scan::{BLOCK, specials};
 
+/// The text of a JSON string without escapes, from its quotes on.
+#[inline]
+pub(super) fn plain(raw: &str) -> Option<&str> {
+    let inner = raw.get(1..raw.len() - 1)?;
+    memchr::memchr(b'\\', inner.as_bytes()).is_none().then_some(inner)
+}
+
 /// The text of a JSON string that was read before, from its quotes on. Half a surrogate pair, which
 /// no text can hold, becomes U+FFFD.
 pub(super) fn unescape(raw: &str) -> String {
@@ -9,7 +16,7 @@ pub(super) fn unescape(raw: &str) -> String {
     let mut decoder =
         Decoder { buffer: vec![0; raw.len() + 2 * BLOCK + RUN], ..Decoder::default() };
     // What was read without a mistake once has none.
-    let _ = decoder.read(raw.as_bytes(), 1, true);
+    let _ = decoder.decode(raw.as_bytes(), 1, 1);
     decoder.into_text()
 }
 
@@ -36,6 +43,20 @@ impl Decoder {
         self.read(bytes, at, false)
     }
 
+    /// Decodes a string whose text begins at `start`, with nothing special before `special`. Where its closing quote
+    /// stands.
+    pub(super) fn decode(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+        special: usize,
+    ) -> Result<usize, Wrong> {
+        self.length = 0;
+        self.make_room(special - start);
+        self.copy(&bytes[start..special]);
+        self.read(bytes, special, true)
+    }
+
     /// Reads a string from `at` in its text on, and keeps what it says if it `is_kept`. Where its closing quote stands.
     #[inline]
     fn read(&mut self, bytes: &[u8], mut at: usize, is_kept: bool) -> Result<usize, Wrong> {
@@ -47,6 +68,20 @@ impl Decoder {
                 Next::Block(next) => at = next,
                 Next::Quote(end) => return Ok(end),
             }
+        }
+    }
+
+    /// The text that was decoded last; the room for it serves for the next one, too, unless it is large.
+    pub(super) fn text(&mut self) -> Box<str> {
+        if self.length >= LARGE {
+            let lone_surrogates = std::mem::take(&mut self.lone_surrogates);
+            let decoder = std::mem::replace(self, Self { lone_surrogates, ..Self::default() });
+            return decoder.into_text().into();
+        }
+        let text = &self.buffer[..self.length];
+        match str::from_utf8(text) {
+            Ok(text) => text.into(),
+            Err(_) => String::from_utf8_lossy(text).into(),
         }
     }
 
@@ -62,11 +97,17 @@ impl Decoder {
     #[inline]
     fn next(&mut self, bytes: &[u8], at: usize) -> Result<Next, Wrong> {
         // No escape is shorter than what it stands for, and none reaches far beyond its block.
-        let needed = self.length + 2 * BLOCK + RUN;
+        self.make_room(2 * BLOCK);
+        self.block(bytes, at)
+    }
+
+    /// Sees to it that so many bytes, and a [`RUN`], can be added.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) {
+        let needed = self.length + bytes + RUN;
         if self.buffer.len() < needed {
             self.buffer.resize(needed, 0);
         }
-        self.block(bytes, at)
     }
 
     /// Reads the block at `at`.
@@ -162,6 +203,9 @@ impl Decoder {
         }
     }
 }
+
+/// Texts of so many bytes are not copied to where they stay: the memory for twice as much would be had for a while.
+const LARGE: usize = 1 << 20;
 
 /// How many bytes are copied at once.
 const RUN: usize = 32;

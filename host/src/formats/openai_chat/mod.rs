@@ -14,7 +14,7 @@ use brute_core::{Mark, Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResul
 
 use self::fields::{CallFields, Fields};
 use self::log::Log;
-use super::json::{View, compact};
+use super::json::{Texts, View, compact};
 use super::pieces::{Piece, Pieces, Run, Wire, is_said, joined};
 use super::slots::Slot;
 use super::{Format, ReadError, media, opaque};
@@ -28,27 +28,32 @@ const REASONING: [&str; 4] =
     ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
 
 /// Reads all messages.
-pub(super) fn read(messages: &[View<'_>], rule: ImageRule) -> Result<Pieces, ReadError> {
+pub(super) fn read(
+    messages: &[View<'_>],
+    rule: ImageRule,
+    texts: &mut Texts,
+) -> Result<Pieces, ReadError> {
     let mut pieces = Pieces::default();
     let mut run = Run::default();
     let mut log = Log::default();
     for message in messages {
         let index = pieces.begin(message.index());
         let fields = Fields::of(*message);
-        let mut reader = Reader { message: *message, fields, index, rule };
+        let mut reader = Reader { message: *message, fields, index, rule, texts };
         reader.read(&mut log, &mut run, &mut pieces)?;
     }
     Ok(pieces)
 }
 
-struct Reader<'a> {
+struct Reader<'a, 't> {
     message: View<'a>,
     fields: Fields<'a>,
     index: usize,
     rule: ImageRule,
+    texts: &'t mut Texts,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     fn read(&mut self, log: &mut Log, run: &mut Run, pieces: &mut Pieces) -> Result<(), ReadError> {
         let role = self.fields.role.and_then(View::text).unwrap_or_default();
         match &*role {
@@ -125,7 +130,7 @@ impl<'a> Reader<'a> {
         if let Some(given) = self.fields.refusal.filter(|refusal| !refusal.is_null())
             && given.raw() != "\"\""
         {
-            let refusal = given.boxed();
+            let refusal = self.texts.take(given);
             let refusal =
                 refusal.ok_or_else(|| self.shape("refusal", given, "a string or null"))?;
             run.add(Part::text(refusal), Slot::Fields, node, pieces);
@@ -249,7 +254,7 @@ impl<'a> Reader<'a> {
 
     /// Arguments as JSON text, whether they are that already or JSON themselves.
     fn arguments(&mut self, value: View<'a>) -> String {
-        match value.boxed() {
+        match self.texts.take(value) {
             Some(text) => text.into(),
             None => value.raw().to_owned(),
         }
@@ -294,7 +299,7 @@ impl<'a> Reader<'a> {
     /// Content that is no list.
     fn text_of(&mut self, content: View<'a>) -> Result<Box<str>, ReadError> {
         let expected = "a string, an array of parts or null";
-        let text = content.boxed();
+        let text = self.texts.take(content);
         text.ok_or_else(|| self.shape("content", content, expected))
     }
 
@@ -318,8 +323,9 @@ impl<'a> Reader<'a> {
 
     fn reasoning(&mut self) -> Option<Reasoning> {
         let [first, second, details @ ..] = self.fields.reasoning;
-        let text =
-            |field: Option<View<'a>>| field.and_then(View::boxed).filter(|text| !text.is_empty());
+        let mut text = |field: Option<View<'a>>| {
+            field.and_then(|field| self.texts.take(field)).filter(|text| !text.is_empty())
+        };
         let readable = text(first).or_else(|| text(second));
         let signed = details.into_iter().flatten().flat_map(View::items).any(|detail| {
             detail.get("signature").is_some_and(|signature| !signature.is_null())
@@ -330,7 +336,7 @@ impl<'a> Reader<'a> {
     }
 
     fn element(&mut self, element: View<'a>) -> Result<Part, ReadError> {
-        if let Some(text) = element.boxed() {
+        if let Some(text) = self.texts.take(element) {
             return Ok(Part::text(text));
         }
         if !element.is_object() {
@@ -341,7 +347,7 @@ impl<'a> Reader<'a> {
             .find(|kind| element.get("type").is_some_and(|of| of.is_text(kind)));
         if let Some(key) = text {
             let found = element.get(key);
-            let text = found.and_then(View::boxed);
+            let text = found.and_then(|text| self.texts.take(text));
             let text = text.map(Part::text);
             return text.ok_or_else(|| {
                 self.shape_at(found.unwrap_or(element), "the text of the part, a string,")

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use brute_core::{Media, Opaque, Part, Reasoning, Role, ToolCall, ToolResult};
 
 use super::body::wrong;
-use super::json::{View, compact};
+use super::json::{Texts, View, compact};
 use super::pieces::{Piece, Pieces, Run, Wire, is_said, joined};
 use super::slots::Slot;
 use super::{Format, ReadError, media, opaque};
@@ -30,6 +30,7 @@ pub(super) fn read(
     body: Option<View<'_>>,
     items: &[View<'_>],
     rule: ImageRule,
+    texts: &mut Texts,
 ) -> Result<Pieces, ReadError> {
     let mut pieces = Pieces::default();
     let mut run = Run::default();
@@ -44,7 +45,8 @@ pub(super) fn read(
         run.end(&mut pieces);
     }
     let keeps_calls = given("previous_response_id").or_else(|| given("conversation")).is_some();
-    let mut reader = Reader { index: 0, rule, open: HashMap::new(), keeps_calls, refers: false };
+    let mut reader =
+        Reader { index: 0, rule, texts, open: HashMap::new(), keeps_calls, refers: false };
     for item in items {
         reader.index = pieces.begin(item.index());
         reader.item(*item, &mut run, &mut pieces)?;
@@ -54,9 +56,10 @@ pub(super) fn read(
     Ok(pieces)
 }
 
-struct Reader {
+struct Reader<'t> {
     index: usize,
     rule: ImageRule,
+    texts: &'t mut Texts,
     /// How many calls of each id wait for their result.
     open: HashMap<String, usize>,
     /// Whether the provider keeps calls that are not in the list.
@@ -66,7 +69,7 @@ struct Reader {
     refers: bool,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn item(
         &mut self,
         item: View<'_>,
@@ -74,7 +77,7 @@ impl Reader {
         pieces: &mut Pieces,
     ) -> Result<(), ReadError> {
         let node = item.index();
-        if let Some(text) = item.boxed().filter(|_| item.is_string()) {
+        if let Some(text) = self.texts.take(item).filter(|_| item.is_string()) {
             run.begin(Wire::message(self.index), node, Role::User);
             run.add(Part::text(text), Slot::Element(node), node, pieces);
             run.end(pieces);
@@ -200,7 +203,7 @@ impl Reader {
                 |element: View<'_>| Ok((self.element(element)?, Slot::Element(element.index())));
             return content.items().map(part).collect();
         }
-        match content.boxed() {
+        match self.texts.take(content) {
             Some(text) => Ok(vec![(Part::text(text), Slot::Element(content.index()))]),
             None => Err(self.shape(content, "a string or an array of parts")),
         }
@@ -220,7 +223,7 @@ impl Reader {
             }
         };
         let found = element.get(key);
-        let text = found.and_then(View::boxed).map(Part::text);
+        let text = found.and_then(|text| self.texts.take(text)).map(Part::text);
         text.ok_or_else(|| self.shape(found.unwrap_or(element), "the text of the part, a string,"))
     }
 
@@ -230,7 +233,7 @@ impl Reader {
         for key in ["content", "summary"] {
             let parts = item.get(key).into_iter().flat_map(View::items);
             for text in parts.filter_map(|part| part.get("text")) {
-                let text = text.boxed();
+                let text = self.texts.take(text);
                 texts.push(text.ok_or_else(|| self.shape(item, "thoughts that are strings"))?);
             }
             if !texts.is_empty() {
@@ -249,7 +252,7 @@ impl Reader {
         };
         let name = name.ok_or_else(|| self.shape(item, "a call that names its function"))?;
         let arguments = match fields.arguments() {
-            Some((_, given)) => given.boxed().unwrap_or_else(|| given.raw().into()),
+            Some((_, given)) => self.texts.take(given).unwrap_or_else(|| given.raw().into()),
             None => Box::default(),
         };
         Ok(ToolCall { id: id.into(), name: name.into(), arguments })
@@ -288,7 +291,7 @@ impl Reader {
         let Some(output) = fields.output.filter(|output| !output.is_null()) else {
             return Ok((Box::default(), Vec::new()));
         };
-        if let Some(text) = output.boxed() {
+        if let Some(text) = self.texts.take(output) {
             return Ok((text, Vec::new()));
         }
         if let Some(seen) = media::responses(output, self.rule) {
