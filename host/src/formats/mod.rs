@@ -197,7 +197,7 @@ impl Document {
             if !options.repair {
                 return Err(ReadError::Invalid { problems });
             }
-            (source, repairs) = repair::surrogates(source, problems)?;
+            (source, repairs) = repair::surrogates(source, problems);
         }
         let mut texts = source.take_texts();
         let carrier = Carrier::find(&source, options)?;

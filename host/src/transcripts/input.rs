@@ -281,16 +281,13 @@ impl<'a> Feed<'a> {
     }
 
     /// All values of a line: two may be glued together.
-    fn values(&mut self, source: Source, line: usize) {
-        let source = match source.lone_surrogates().is_empty() {
-            true => source,
-            false => {
-                let what = "put U+FFFD in the place of half of a surrogate pair, which no provider accepts";
-                self.log.problem(line, what);
-                let Ok(source) = source.without_lone_surrogates() else { return };
-                source
-            }
-        };
+    fn values(&mut self, mut source: Source, line: usize) {
+        if !source.lone_surrogates().is_empty() {
+            let what =
+                "put U+FFFD in the place of half of a surrogate pair, which no provider accepts";
+            self.log.problem(line, what);
+            source = source.without_lone_surrogates();
+        }
         if source.roots().len() > 1 && self.log.records > 0 {
             let count = source.roots().len();
             self.log.problem(line, format!("read {count} records that are glued together"));

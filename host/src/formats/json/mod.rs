@@ -74,15 +74,13 @@ impl Source {
         parse::parse(text, Keep::EndsAndTexts).map_err(|(_, fault)| fault)
     }
 
-    /// The same values with U+FFFD in the place of every half of a surrogate pair: the escapes are as long
-    /// as each other.
-    pub(crate) fn without_lone_surrogates(self) -> Result<Self, Fault> {
-        let offsets = self.lone_surrogates;
-        let mut text = self.text;
-        for offset in offsets {
-            text.replace_range(offset..offset + 6, "\\ufffd");
+    /// The same values with U+FFFD in the place of every half of a surrogate pair. The escapes are as long as each
+    /// other, and the half was decoded as that before: all that is kept of the text stays true.
+    pub(crate) fn without_lone_surrogates(mut self) -> Self {
+        for offset in std::mem::take(&mut self.lone_surrogates) {
+            self.text.replace_range(offset..offset + 6, "\\ufffd");
         }
-        Self::parse(text)
+        self
     }
 
     pub(crate) fn text(&self) -> &str {

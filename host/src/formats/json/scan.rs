@@ -86,6 +86,11 @@ mod tests {
             let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
             let first = bytes[at..].iter().position(is_special).map_or(32, |found| at + found);
             prop_assert_eq!(special(&bytes, at), first);
+            let (words, _) = bytes.as_chunks::<8>();
+            for word in words {
+                let first = word.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+                prop_assert_eq!(quote_or_backslash(*word), first);
+            }
 
             let mut block = [b'x'; BLOCK];
             block[at..at + 32].copy_from_slice(&bytes);

@@ -17,7 +17,7 @@ pub(super) fn unescape(raw: &str) -> String {
         Decoder { buffer: vec![0; raw.len() + 2 * BLOCK + RUN], ..Decoder::default() };
     // What was read without a mistake once has none.
     let _ = decoder.decode(raw.as_bytes(), 1, 1);
-    decoder.into_text()
+    decoder.take_text()
 }
 
 /// What is wrong with a string, and where it was noticed.
@@ -74,9 +74,7 @@ impl Decoder {
     /// The text that was decoded last; the room for it serves for the next one, too, unless it is large.
     pub(super) fn text(&mut self) -> Box<str> {
         if self.length >= LARGE {
-            let lone_surrogates = std::mem::take(&mut self.lone_surrogates);
-            let decoder = std::mem::replace(self, Self { lone_surrogates, ..Self::default() });
-            return decoder.into_text().into();
+            return self.take_text().into();
         }
         let text = &self.buffer[..self.length];
         match str::from_utf8(text) {
@@ -85,11 +83,12 @@ impl Decoder {
         }
     }
 
-    /// The text that was decoded.
-    fn into_text(mut self) -> String {
-        self.buffer.truncate(self.length);
+    /// The text that was decoded last, in the room that it was decoded into.
+    fn take_text(&mut self) -> String {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.truncate(self.length);
         // Cuts are only where a backslash stands, so that no character is torn.
-        String::from_utf8(self.buffer)
+        String::from_utf8(buffer)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 

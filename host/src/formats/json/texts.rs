@@ -29,11 +29,9 @@ impl Texts {
         if let Some(plain) = plain(raw) {
             return Some(plain.into());
         }
-        let kept = match raw.len() < Self::LONG {
-            true => None,
-            false => self.texts.binary_search_by_key(&string.index(), |(start, _)| *start).ok(),
-        };
-        let kept = kept.map(|place| std::mem::take(&mut self.texts[place].1));
+        let place = self.texts.binary_search_by_key(&string.index(), |(start, _)| *start).ok();
+        let kept = place.map(|place| std::mem::take(&mut self.texts[place].1));
+        // What an escape is in is not empty, unless it was taken.
         Some(kept.filter(|text| !text.is_empty()).unwrap_or_else(|| unescape(raw).into()))
     }
 }

@@ -30,12 +30,11 @@ pub(in crate::formats) fn lone_surrogates(
 pub(in crate::formats) fn surrogates(
     source: Source,
     problems: Vec<Problem>,
-) -> Result<(Source, Vec<Repair>), ReadError> {
+) -> (Source, Vec<Repair>) {
     let repairs = problems.into_iter().map(|Problem { index, pointer, what }| Repair {
         index,
         pointer,
         what: format!("put U+FFFD in its place: {what}"),
     });
-    let repairs = repairs.collect();
-    Ok((source.without_lone_surrogates()?, repairs))
+    (source.without_lone_surrogates(), repairs.collect())
 }

@@ -77,7 +77,7 @@ impl Reader<'_> {
         pieces: &mut Pieces,
     ) -> Result<(), ReadError> {
         let node = item.index();
-        if let Some(text) = self.texts.take(item).filter(|_| item.is_string()) {
+        if let Some(text) = self.texts.take(item) {
             run.begin(Wire::message(self.index), node, Role::User);
             run.add(Part::text(text), Slot::Element(node), node, pieces);
             run.end(pieces);
